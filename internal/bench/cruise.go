@@ -304,7 +304,8 @@ func (c *cruising) answering(ctx context.Context) error {
 	var st cruise.State
 	if err := until(ctx, 20*time.Millisecond, func() (bool, error) {
 		st, err = c.state(ctx, phase.ID)
-		return st.Stage == cruise.StageWatch && st.Backoff.Secs >= 20 && time.Until(st.NextLook) > 19*time.Second, err
+		at, pace := st.Next(time.Now())
+		return st.Stage == cruise.StageWatch && pace.Interval() >= 20*time.Second && time.Until(at) > 19*time.Second, err
 	}); err != nil {
 		return err
 	}

@@ -288,6 +288,54 @@ func TestJobsOfTheSameNameAreToldApart(t *testing.T) {
 	}
 }
 
+// mortal is an engine that dies once, before or after a step.
+type mortal struct {
+	*memory
+	at    string
+	after bool
+}
+
+func (r *mortal) Start(step string, in any) Pending {
+	if step != r.at {
+		return r.memory.Start(step, in)
+	}
+	r.at = ""
+	if r.after {
+		_ = r.memory.Start(step, in)
+	}
+	return ready{err: errors.New("killed")}
+}
+
+// Guards against a job that is run again twice, or never, because the machine that asked for it died: the next one
+// knows only what was saved.
+func TestAJobIsRunAgainOnceWhereMachinesDie(t *testing.T) {
+	for _, step := range []string{StepAttempt, StepSave, StepRerun} {
+		for _, after := range []bool{false, true} {
+			w := &world{agents: willing}
+			r := &mortal{memory: &memory{t: t, w: w, now: begin}, after: after}
+			alive := true
+			w.checks = func(head string, _ time.Time) Checks {
+				if alive {
+					alive, r.at = false, step
+				}
+				c := unit(CheckGreen)
+				if c.All[0].Job = int64(100 + w.attempts); head == "c0000001" {
+					c.All[0].State = CheckFailed
+				}
+				return c
+			}
+			st, err := Phase(r, NewState(checkSpec()))
+			if err == nil {
+				t.Fatalf("%s: it did not die", step)
+			}
+			if st, err = Phase(r, w.saved); err != nil || st.End != EndApproved || w.attempts != 1 || st.Round != 1 {
+				t.Errorf("%s, after it: %v: %v, end %q after %d rounds and %d attempts: %+v", step, after, err, st.End, st.Round,
+					w.attempts, st.Reruns)
+			}
+		}
+	}
+}
+
 // Guards against a required check that never counts as reported because its name has a slash.
 func TestAStarStandsForSlashes(t *testing.T) {
 	for pattern, want := range map[string]bool{"ci*": true, "ci / unit (*)": true, "*": true, "ci / unit (push)": true,

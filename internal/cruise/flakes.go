@@ -13,7 +13,8 @@ type Rerun struct {
 	Check   string `json:"check"`
 	Job     int64  `json:"job"`
 	Run     int64  `json:"run,omitempty"`
-	Attempt int    `json:"attempt"`
+	Attempt int    `json:"attempt"`           // that had failed
+	Due     bool   `json:"due,omitempty"`     // it may not have been run again yet
 	Refused bool   `json:"refused,omitempty"` // the forge does not let us
 	Flake   bool   `json:"flake,omitempty"`   // it passed then
 }
@@ -46,7 +47,7 @@ func (m *machine) withReruns(got Checks) Checks {
 		c := &got.All[i]
 		r := m.st.rerunOf(got.Head, *c)
 		switch {
-		case r == nil || r.Refused:
+		case r == nil || r.Refused || r.Due && c.State == CheckFailed:
 		case c.State == CheckFailed && c.Job == r.Job && c.Attempt <= r.Attempt:
 			c.State = CheckPending
 		case c.State == CheckGreen && !r.Flake:
@@ -61,34 +62,48 @@ func (m *machine) withReruns(got Checks) Checks {
 // maxReruns bounds what is remembered.
 const maxReruns = 100
 
-// runAgain runs failed jobs again that were not yet, each once for a commit, and says whether there were any. The
-// attempt that has failed is recorded first, so that a repeated step runs nothing twice.
+// runAgain runs failed jobs again that were not yet, each once for a commit, and says whether there were any.
 func (m *machine) runAgain(head string, failed []Check) (any bool, err error) {
 	for _, c := range failed {
-		if c.Job == 0 || m.st.rerunOf(head, c) != nil {
+		if c.Job == 0 {
 			continue
 		}
-		in := JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: c.Job}
-		attempt, refused, done := c.Attempt, (*StepError)(nil), true
-		if attempt == 0 {
-			attempt, refused, done, err = persist[int](m, StepAttempt, in)
+		if m.st.rerunOf(head, c) == nil {
+			if done, err := m.intendRerun(head, c); err != nil || !done {
+				return any, err
+			}
 		}
+		r := *m.st.rerunOf(head, c)
+		if !r.Due {
+			continue
+		}
+		_, refused, done, err := persist[struct{}](m, StepRerun, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: r.Job,
+			Attempt: r.Attempt})
 		if err != nil || !done && refused == nil {
 			return any, err
 		}
-		r := Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt, Refused: refused != nil}
-		if refused == nil {
-			in.Attempt = attempt
-			if _, refused, done, err = persist[struct{}](m, StepRerun, in); err != nil || !done && refused == nil {
-				return any, err
-			}
-			r.Refused = refused != nil
-		}
-		m.st.Reruns = append(m.st.Reruns, r)
-		m.st.Reruns = m.st.Reruns[max(0, len(m.st.Reruns)-maxReruns):]
+		r.Due, r.Refused = false, refused != nil
+		*m.st.rerunOf(head, c) = r
 		any = any || !r.Refused
 	}
 	return any, nil
+}
+
+// intendRerun records which attempt of a job has failed. That is saved before the job is run again: a machine that goes
+// on from there repeats the request, which does nothing if the job is at another attempt.
+func (m *machine) intendRerun(head string, c Check) (done bool, err error) {
+	attempt, refused, done := c.Attempt, (*StepError)(nil), true
+	if attempt == 0 {
+		attempt, refused, done, err = persist[int](m, StepAttempt, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: c.Job})
+	}
+	if err != nil || !done && refused == nil {
+		return false, err
+	}
+	m.st.Reruns = append(m.st.Reruns, Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt,
+		Refused: refused != nil, Due: refused == nil})
+	m.st.Reruns = m.st.Reruns[max(0, len(m.st.Reruns)-maxReruns):]
+	_, refused, done, err = persist[Saved](m, StepSave, SaveIn{Phase: m.ID(), State: *m.st})
+	return err == nil && (done || refused != nil), err
 }
 
 // readLogs adds what the logs of failed jobs say. A log that can't be read is none.

@@ -175,6 +175,13 @@ func TestTheUserChoosesASide(t *testing.T) {
 	if slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "secrets") }) {
 		t.Errorf("said %q", w.said)
 	}
+	// A wish to look that is read together with the answer does not take it away.
+	w = &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}
+	st, _ = play(t, w, spec(), Event{ID: "f", Kind: EventNews, At: after(time.Hour)},
+		Event{ID: "r", Kind: EventResume, At: after(time.Hour), Take: Theirs})
+	if st.End != EndApproved || st.Head != "ffffffff" || len(w.taken) != 1 || st.Again != 1 {
+		t.Errorf("end %q, head %s, went on %d times, took %+v", st.End, st.Head, st.Again, w.taken)
+	}
 	// A resume without a side, or a wish to look, asks again as long as it is still there.
 	for _, kind := range []string{EventResume, EventNews} {
 		w = &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}

@@ -28,6 +28,8 @@ type machine struct {
 	head  string    // the commit that the pull request is at, as the last look says
 	yes   *Approval // found by the present look
 	saw   bool      // the last look succeeded, and nothing else was done since
+	told  string    // another's head that the user was asked about, until anything is done after the answer
+	known *News     // what the last look gave, if it succeeded
 }
 
 // Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.
@@ -79,6 +81,7 @@ func (m *machine) live() error {
 }
 
 func (m *machine) next() error {
+	m.told = ""
 	if m.st.Paused {
 		return m.pause()
 	}

@@ -18,6 +18,9 @@ type Run interface {
 	Start(step string, in any) Pending
 	// Recv waits for an event, as a durable timer and a signal in one; nil means that the time ran out.
 	Recv(timeout time.Duration) (*Event, error)
+	// Await is Recv with looks meanwhile that are not recorded; nil also means that there is reason to look. Looked is
+	// when one of them last found nothing new, the zero time if none is known to have.
+	Await(w Wait) (e *Event, looked time.Time, err error)
 	// Full says that the engine wants to go on with a new history, and the state carried over.
 	Full() bool
 }
@@ -37,6 +40,7 @@ const (
 	EventPause   = "pause"
 	EventResume  = "resume"
 	EventCleanup = "cleanup"
+	EventStir    = "stir" // of an engine to itself: a wait with looks has ended
 )
 
 // Event is something sent to a phase. Its id makes sending twice the same as sending once.

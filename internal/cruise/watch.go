@@ -14,17 +14,25 @@ const forever = 24 * time.Hour
 // watch looks for news, less and less often while there is none, until there is work or the phase ends.
 func (m *machine) watch() error {
 	quiets := 0
+	var until time.Time // more comments are waited for, whatever ends a wait for an event before
 	for m.st.Stage == StageWatch && !m.st.Paused && !m.Full() {
 		fresh, err := m.look()
 		if err != nil || m.st.Stage != StageWatch {
 			return err
 		}
-		wait := m.st.Backoff.Interval()
-		if fresh {
-			m.st.Backoff = m.st.Backoff.Reset()
-			quiets++
-			if wait, err = m.quiet(); err != nil {
+		var wait time.Duration
+		if fresh || !until.IsZero() {
+			now, err := m.Now()
+			if err != nil {
 				return err
+			}
+			if fresh {
+				m.st.Backoff = m.st.Backoff.Reset()
+				quiets++
+				until = now.Add(m.quiet(now))
+			}
+			if wait = until.Sub(now); wait <= 0 {
+				until = time.Time{}
 			}
 			fresh = wait > 0
 		}
@@ -41,7 +49,12 @@ func (m *machine) watch() error {
 		if idle, err := m.idle(); err != nil || idle {
 			return err
 		}
-		if err := m.waitShown(wait); err != nil {
+		if fresh {
+			err = m.waitShown(wait)
+		} else {
+			err = m.waitLooking()
+		}
+		if err != nil {
 			return err
 		}
 		if !fresh && !m.asked && m.st.Stage == StageWatch {
@@ -52,32 +65,39 @@ func (m *machine) watch() error {
 }
 
 // quiet is how long to wait for more comments: until the last one is old enough by the forge's own clock.
-func (m *machine) quiet() (time.Duration, error) {
-	now, err := m.Now()
-	if err != nil || m.heard.IsZero() {
-		return m.st.Spec.quiet(), err
+func (m *machine) quiet(now time.Time) time.Duration {
+	if m.heard.IsZero() {
+		return m.st.Spec.quiet()
 	}
-	return min(m.heard.Add(m.st.Spec.quiet()).Sub(now), m.st.Spec.quiet()), nil
+	return min(m.heard.Add(m.st.Spec.quiet()).Sub(now), m.st.Spec.quiet())
 }
 
 // waitShown waits for an event, and shows until when.
 func (m *machine) waitShown(wait time.Duration) error {
-	now, err := m.Now()
-	if err != nil {
-		return err
-	}
-	m.st.NextLook = now.Add(wait)
-	if err := m.save(); err != nil {
+	if err := m.showWait(wait); err != nil {
 		return err
 	}
 	return m.awaitEvent(wait)
 }
 
+func (m *machine) showWait(wait time.Duration) error {
+	now, err := m.Now()
+	if err != nil {
+		return err
+	}
+	m.st.NextLook = now.Add(wait)
+	return m.save()
+}
+
+func (m *machine) lookIn() LookIn {
+	return LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark}
+}
+
 // look reads what was said and done, and says whether there is something new to do.
 func (m *machine) look() (fresh bool, err error) {
-	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark,
-		Now: m.asked})
-	m.asked = false
+	in := m.lookIn()
+	in.Now, m.asked, m.known = m.asked, false, nil
+	news, err := do[News](m, StepLook, in)
 	if failure, ok := errors.AsType[*StepError](err); ok {
 		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may succeed
 		if !failure.Temporary {
@@ -90,7 +110,7 @@ func (m *machine) look() (fresh bool, err error) {
 		return false, err
 	}
 	m.st.Trouble = ""
-	m.head, m.yes, m.saw = news.Head, nil, true
+	m.head, m.yes, m.saw, m.known = news.Head, nil, true, &news
 	for _, c := range news.Comments {
 		took, err := m.recordComment(c)
 		if err != nil {
@@ -215,7 +235,7 @@ func (m *machine) drain() error {
 }
 
 func (m *machine) handleEvent(e *Event) error {
-	if !m.st.rememberEvent(e.ID) {
+	if e.Kind == EventStir || !m.st.rememberEvent(e.ID) {
 		return nil
 	}
 	// A comment is work even while the end is posted. If the phase can't go on, the ledger has it for a later resume.
@@ -256,7 +276,9 @@ func (m *machine) handleEvent(e *Event) error {
 		m.st.Paused = false
 		m.overrule(e.Over)
 		m.consent(e.Let)
-		m.st.Take = e.Take
+		if m.st.Take = e.Take; e.Take != "" && m.st.Foreign == "" {
+			m.st.Foreign = m.told // a request to look was read together with this answer
+		}
 		m.obeyPerson()
 		return m.active()
 	case EventCleanup:
@@ -321,7 +343,7 @@ func (m *machine) obeyPerson() {
 func (m *machine) dropQuestion() {
 	m.st.Stage = m.st.Resume
 	if m.unask(); m.st.Take == "" {
-		m.st.Foreign = "" // if another's head is still there, the phase asks again
+		m.told, m.st.Foreign = m.st.Foreign, "" // if another's head is still there, the phase asks again
 	}
 	m.st.Again++
 	m.st.Anew = true
@@ -347,7 +369,7 @@ func (m *machine) ask() error {
 		return err
 	}
 	m.st.Backoff = m.st.Backoff.Slower()
-	return m.waitShown(m.st.Backoff.Interval())
+	return m.waitLooking()
 }
 
 func (m *machine) pause() error { return m.awaitEvent(forever) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,14 @@ func (r *memory) Recv(timeout time.Duration) (*Event, error) {
 	}
 	r.now = until
 	return nil, nil // as the port says
+}
+
+func (r *memory) Await(w Wait) (*Event, time.Time, error) { return once(r.Recv, w) }
+
+// once lets the phase itself make the first look of a wait.
+func once(recv func(time.Duration) (*Event, error), w Wait) (*Event, time.Time, error) {
+	e, err := recv(w.Pace.Interval())
+	return e, time.Time{}, err
 }
 
 func (r *memory) count() {
@@ -80,6 +89,7 @@ type world struct {
 	broken   map[string]error
 	head     string    // of the branch, where somebody else pushed
 	state    PullState // of the pull request, where it is not open
+	still    bool      // a look finds only what is new since its mark
 	asked    string    // the last question
 	unread   int       // how often an end has to wait
 	work     []Commit  // in the workspace and not yet published
@@ -211,6 +221,12 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 	for _, c := range w.news {
 		if !c.At.After(w.now) {
 			n.Comments = append(n.Comments, c)
+		}
+	}
+	if w.still {
+		n.Updated, n.Mark = begin, strconv.Itoa(len(n.Comments))
+		if seen, err := strconv.Atoi(in.Mark); err == nil {
+			n.Comments = n.Comments[seen:]
 		}
 	}
 	return n, w.fault(StepLook)

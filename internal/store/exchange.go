@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
+	"slices"
 )
 
 // entry is what a session spent of a model on a day, and where.
@@ -12,14 +14,31 @@ type entry struct {
 	Spent
 }
 
+// sane says whether what another machine says that it spent can be: anything else would hide what was spent, or stand
+// for what this machine has.
+func (e entry) sane() bool {
+	return e.home != "" && e.Cost >= 0 && !math.IsInf(e.Cost, 0) && min(e.Input, e.Output, e.CacheRead, e.CacheWrite) >= 0
+}
+
+// Bounds of what is believed to have been spent by others.
+const (
+	maxEntries = 100_000
+	maxName    = 1000 // characters
+)
+
 // entries gives what was spent from a day on, by one home or by all others.
 func (s *Shared) entries(ctx context.Context, from, home string, others bool) (all []entry, err error) {
 	which := `home = $2`
 	if others {
-		which = `home <> $2`
+		// Who can write there must neither change what is known of this machine's own, whose home is '' here, nor fill it.
+		which = `home NOT IN ($2, '') AND length(home || session || agent || model || repo_key || phase) < 1000
+			AND length(repo) < 5000 AND length(day) = 10 AND cost >= 0 AND cost < 1e9
+			AND input >= 0 AND output >= 0 AND cache_read >= 0 AND cache_write >= 0`
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT home, session, day, agent, model, repo, repo_key, phase,
-		input, output, cache_read, cache_write, cost, estimate FROM spend WHERE day >= $1 AND `+which, from, home)
+	rows, err := s.db.QueryContext(ctx, `SELECT substr(home, 1, $3), substr(session, 1, $3), substr(day, 1, $3),
+		substr(agent, 1, $3), substr(model, 1, $3), substr(repo, 1, $3), substr(repo_key, 1, $3), substr(phase, 1, $3),
+		input, output, cache_read, cache_write, cost, estimate FROM spend WHERE day >= $1 AND `+which+`
+		ORDER BY day DESC, cost DESC LIMIT $4`, from, home, maxName, maxEntries)
 	err = each(rows, err, func() error {
 		var e entry
 		if err := rows.Scan(&e.home, &e.session, &e.Day, &e.Agent, &e.Model, &e.Repo, &e.RepoKey, &e.Phase,
@@ -72,6 +91,7 @@ func (s *Store) ExchangeSpend(ctx context.Context, home, from string) error {
 		theirs, err = s.entries(ctx, from, home, true)
 	}
 	if err == nil {
+		theirs = slices.DeleteFunc(theirs, func(e entry) bool { return !e.sane() })
 		err = s.local.put(ctx, theirs)
 	}
 	if err != nil {

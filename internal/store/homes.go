@@ -22,29 +22,31 @@ func (s *Shared) SavePhaseAnd(ctx context.Context, p Phase, and func(*sql.Tx) er
 	return nil
 }
 
-// EndedAt lists phases that a worker still has although they have ended.
-func (s *Shared) EndedAt(ctx context.Context, worker string) (phases []string, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT h.phase FROM homes h JOIN phases p ON p.id = h.phase
+// EndedAt lists phases that a worker still has although they have ended, with the epochs of their homes.
+func (s *Shared) EndedAt(ctx context.Context, worker string) (map[string]int64, error) {
+	ended := map[string]int64{}
+	rows, err := s.db.QueryContext(ctx, `SELECT h.phase, h.epoch FROM homes h JOIN phases p ON p.id = h.phase
 		WHERE h.worker = $1 AND NOT h.ended AND p.ended = 1`, worker)
 	err = each(rows, err, func() error {
 		var id string
-		if err := rows.Scan(&id); err != nil {
+		var epoch int64
+		if err := rows.Scan(&id, &epoch); err != nil {
 			return err
 		}
-		phases = append(phases, id)
+		ended[id] = epoch
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for phases that have ended: %w", err)
 	}
-	return phases, nil
+	return ended, nil
 }
 
 // Mail gives everything that was sent to the phases of a worker, in the order in which it was sent.
 func (s *Shared) Mail(ctx context.Context, worker string) (map[string][]Sent, error) {
 	mail := map[string][]Sent{}
 	rows, err := s.db.QueryContext(ctx, `SELECT i.phase, i.id, i.at, i.event FROM inbox i JOIN homes h ON h.phase = i.phase
-		WHERE h.worker = $1 AND NOT h.ended ORDER BY i.at, i.id`, worker)
+		WHERE h.worker = $1 AND NOT h.ended AND length(i.event) <= $2 ORDER BY i.at, i.id`, worker, maxEvent)
 	err = each(rows, err, func() error {
 		var phase, event string
 		var v Sent
@@ -96,6 +98,16 @@ func (s *Shared) KeepBundle(ctx context.Context, b Bundle) error {
 	return s.fenced(ctx, b.Phase, func(tx *sql.Tx) error { return PutBundle(ctx, tx, b) })
 }
 
+// LargeError says that the kept commits of a phase are too large for this machine.
+type LargeError struct {
+	Phase string
+	Size  int64
+}
+
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("the commits of phase %s are %d bytes, more than engine.bundle_max", e.Phase, e.Size)
+}
+
 // Bundle gives a phase's bundle of a name, no larger than most; ok says whether there is one.
 func (s *Shared) Bundle(ctx context.Context, phase, name string, most int64) (b Bundle, ok bool, err error) {
 	b.Phase, b.Name = phase, name
@@ -106,7 +118,7 @@ func (s *Shared) Bundle(ctx context.Context, phase, name string, most int64) (b 
 		return b, false, nil
 	}
 	if err == nil && size > most {
-		return b, false, fmt.Errorf("the commits of phase %s are %d bytes, more than engine.bundle_max", phase, size)
+		return b, false, &LargeError{Phase: phase, Size: size}
 	}
 	if err == nil {
 		err = s.db.QueryRowContext(ctx, `SELECT data FROM bundles
@@ -116,6 +128,25 @@ func (s *Shared) Bundle(ctx context.Context, phase, name string, most int64) (b 
 		return b, false, fmt.Errorf("read the commits of phase %s: %w", phase, err)
 	}
 	return b, true, nil
+}
+
+// BundleHeads gives the last commits that are kept of some phases' work.
+func (s *Shared) BundleHeads(ctx context.Context, phases []string) (map[string]string, error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT phase, head FROM bundles WHERE name = $1 AND phase = ANY ($2::text[])`,
+		BundleWork, phases)
+	if err != nil {
+		return nil, fmt.Errorf("look for kept commits: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	heads := map[string]string{}
+	for rows.Next() {
+		var phase, head string
+		if err := rows.Scan(&phase, &head); err != nil {
+			return nil, err
+		}
+		heads[phase] = head
+	}
+	return heads, rows.Err()
 }
 
 // DropBundles forgets the bundles of a phase, if it is still at home here.

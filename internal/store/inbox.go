@@ -17,9 +17,31 @@ type Sent struct {
 
 // Keep keeps what is sent to a phase until it has read it. Once it is kept, the phase can't end without having read it.
 func (s *Shared) Keep(ctx context.Context, phase string, v Sent) error {
+	return s.KeepOr(ctx, phase, v, nil)
+}
+
+// maxEvent bounds what is sent to a phase.
+const maxEvent = 1 << 20
+
+// KeepOr is Keep, but what is sent to a phase that has ended revives it: revive gives the record with which it goes on.
+func (s *Shared) KeepOr(ctx context.Context, phase string, v Sent, revive func(*sql.Tx, Phase) (Phase, error)) error {
+	if len(v.Event) > maxEvent {
+		return fmt.Errorf("what is sent to phase %s has %d bytes, more than %d", phase, len(v.Event), maxEvent)
+	}
 	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
 		if err := s.lockPhase(ctx, tx, phase); err != nil {
 			return err
+		}
+		if revive != nil {
+			p, err := readPhase(ctx, tx, phase)
+			if err == nil && p.Ended {
+				if p, err = revive(tx, p); err == nil {
+					err = s.savePhase(ctx, tx, p)
+				}
+			}
+			if err != nil {
+				return err
+			}
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO inbox (phase, id, at, event) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (phase, id) DO NOTHING`, phase, v.ID, v.At.UnixNano(), text(string(v.Event)))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -76,13 +77,23 @@ func (s *Shared) savePhase(ctx context.Context, tx *sql.Tx, p Phase) error {
 	return err
 }
 
-const phaseColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, ` +
-	`updated_at`
+// MaxState bounds the state of a phase that is read: whoever wrote more of it did not do so for us.
+const MaxState = 16 << 20
+
+// phaseColumns are bounded: others may have written them.
+const phaseColumns = `substr(id, 1, 64), substr(repo, 1, 4096), substr(branch, 1, 4096), substr(kind, 1, 64), ` +
+	`substr(stage, 1, 64), ended, substr(title, 1, 4096), pr_number, substr(pr_url, 1, 4096), cost, estimate, ` +
+	`created_at, updated_at`
 
 // Phase gives one phase with all its state, or a *PhaseNotFoundError.
 func (s *Shared) Phase(ctx context.Context, id string) (Phase, error) {
+	return readPhase(ctx, s.db, id)
+}
+
+func readPhase(ctx context.Context, q queryer, id string) (Phase, error) {
 	var state string
-	p, err := scanPhase(s.db.QueryRowContext(ctx, `SELECT `+phaseColumns+`, state FROM phases WHERE id = $1`, id), &state)
+	p, err := scanPhase(q.QueryRowContext(ctx, `SELECT `+phaseColumns+`,
+		CASE WHEN length(state) <= $2 THEN state ELSE '' END FROM phases WHERE id = $1`, id, MaxState), &state)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, &PhaseNotFoundError{ID: id}
 	}
@@ -148,6 +159,12 @@ func scanPhase(row scanner, more ...any) (p Phase, err error) {
 	var created, updated int64
 	err = row.Scan(append([]any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL,
 		&p.Cost, &p.Estimate, &created, &updated}, more...)...)
-	p.Created, p.Updated = time.UnixMilli(created), time.UnixMilli(updated)
+	p.Created, p.Updated = time.UnixMilli(bounded(created)), time.UnixMilli(bounded(updated))
+	if math.IsNaN(p.Cost) || math.IsInf(p.Cost, 0) {
+		p.Cost = 0
+	}
 	return p, err
 }
+
+// bounded keeps a time in milliseconds among those that can be written down, up to the year 9999.
+func bounded(ms int64) int64 { return min(max(ms, 0), 253_370_764_800_000) }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ func conform(t *testing.T, open func(*testing.T) *Shared) {
 		"an end waits for what is sent": endsOrReads,
 		"logs are read in order":        logsAreRead,
 		"spending is told":              spendIsTold,
+		"a day's limit holds over all":  daysLimitHoldsOverMachines,
 		"a forgotten phase leaves none": phaseIsForgotten,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -315,6 +317,46 @@ func spendIsTold(t *testing.T, s *Shared) {
 	own := must.Get(machines[1].spent(ctx, "00000001"))(t)["00000001"]
 	if own.Cost != 9 || own.Estimate {
 		t.Errorf("a session has what one with its id has spent elsewhere: %+v", own)
+	}
+	for _, cost := range []float64{-100, math.Inf(-1), math.Inf(1)} { // by one who wants all or nothing spent
+		for _, home := range []string{"", "m9"} {
+			e := entry{home: home, session: "00000001", Spent: Spent{Account: a, Spend: Spend{Cost: cost}}}
+			e.Model = "opus"
+			must.Do(t, machines[0].put(ctx, []entry{e}))
+			exchange()
+		}
+	}
+	if after := must.Get(machines[1].SpentOn(ctx, day))(t); after != today {
+		t.Errorf("the other machine counts %+v, not %+v", after, today)
+	}
+}
+
+// Guards against machines that each have a day's money for themselves, or pass its limit together by more than they
+// spend until they have told each other twice.
+func daysLimitHoldsOverMachines(t *testing.T, shared *Shared) {
+	const limit, each, between, day = 20.0, 0.5, 4, "2026-11-18"
+	ctx := t.Context()
+	var machines []*Store
+	for range 3 {
+		m := open(t, filepath.Join(t.TempDir(), "cco.db"))
+		m.Share(shared, nil)
+		machines = append(machines, m)
+	}
+	all := 0.0
+	for n, spending := 0, true; spending; n++ {
+		spending = false
+		for i, m := range machines {
+			if must.Get(m.SpentOn(ctx, day))(t).Cost < limit {
+				spending, all = true, all+each
+				must.Get(m.AddSpend(ctx, "00000001", Account{Day: day}, map[string]Spend{"opus": {Cost: each}}))(t)
+			}
+			if n%between == i { // each at its own moments
+				must.Do(t, m.ExchangeSpend(ctx, fmt.Sprint("m", i), day))
+			}
+		}
+	}
+	if most := limit + 2*between*each*float64(len(machines)); all < limit || all > most {
+		t.Errorf("they spent %v, want %v up to %v", all, limit, most)
 	}
 }
 

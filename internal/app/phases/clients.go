@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,7 +71,11 @@ func (a *Phases) gitea(ctx context.Context, st *store.Store, remote forge.Remote
 func (a *Phases) githubToken(ctx context.Context, host string, named bool) (string, forge.Secret, error) {
 	id, err := github.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home, Named: named,
 		Run: func(ctx context.Context, argv ...string) (string, error) {
-			out, err := proc.Output(ctx, proc.Cmd{Argv: argv})
+			// gh takes a variable's token for any Enterprise server that it is asked for: only its logins are for one host.
+			out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Env: slices.DeleteFunc(os.Environ(), func(v string) bool {
+				name, _, _ := strings.Cut(v, "=")
+				return slices.Contains(forge.TokenVars(), name)
+			})})
 			return string(out), err
 		}}.Find(ctx, host)
 	if err != nil {

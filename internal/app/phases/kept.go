@@ -70,7 +70,8 @@ func (k kept) put(b *store.Bundle) error {
 	if k.dir == "" {
 		return nil
 	}
-	if err := whole.Write(k.file(b.Phase, b.Name, b.Head), b.Data, 0o600); err != nil {
+	// Workers of other users read it, if the directory has a group of theirs.
+	if err := whole.Write(k.file(b.Phase, b.Name, b.Head), b.Data, 0o640); err != nil {
 		return fmt.Errorf("keep commits in engine.bundles: %w", err)
 	}
 	b.Data = []byte{}
@@ -105,14 +106,19 @@ func (k kept) get(b *store.Bundle) error {
 	return err
 }
 
-// drop removes the files of a phase's bundles of a name, but that of a head.
-func (k kept) drop(phase, name, head string) error {
+// files lists the files of a phase's bundles of a name. Those that are to be removed are listed before others may be
+// written: another machine may have the phase by the time that they are.
+func (k kept) files(phase, name string) ([]string, error) {
 	if k.dir == "" {
-		return nil
+		return nil, nil
 	}
-	files, err := filepath.Glob(k.file(phase, name, "*"))
+	return filepath.Glob(k.file(phase, name, "*"))
+}
+
+// remove removes files but one.
+func (k kept) remove(files []string, but string) (err error) {
 	for _, file := range files {
-		if file == k.file(phase, name, head) {
+		if file == but {
 			continue
 		}
 		if bad := os.Remove(file); !errors.Is(bad, fs.ErrNotExist) {

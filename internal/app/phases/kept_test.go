@@ -32,7 +32,13 @@ func TestCommitsAreKeptInADirectory(t *testing.T) {
 	}
 	other := store.Bundle{Phase: "0ddba115", Name: store.BundleWork, Head: one, Data: []byte("x")}
 	must.Do(t, k.put(&other))
-	must.Do(t, k.drop("00c0ffee", store.BundleWork, two))
+	// A machine is stopped after it kept two; the next home keeps three before the first removes what is old.
+	old := must.Get(k.files("00c0ffee", store.BundleWork))(t)
+	next := store.Bundle{Phase: "00c0ffee", Name: store.BundleWork, Head: strings.Repeat("3", 40), Data: []byte("3")}
+	must.Do(t, k.put(&next))
+	must.Do(t, k.remove(old, k.file("00c0ffee", store.BundleWork, two)))
+	must.Do(t, k.get(&next))
+	must.Do(t, k.remove([]string{k.file("00c0ffee", store.BundleWork, next.Head)}, ""))
 	if files := must.Get(filepath.Glob(k.dir + "/*"))(t); len(files) != 2 {
 		t.Errorf("left: %v", files)
 	}
@@ -40,8 +46,7 @@ func TestCommitsAreKeptInADirectory(t *testing.T) {
 	if err := k.get(&gone); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an older one: %v", err)
 	}
-	must.Do(t, k.drop("00c0ffee", store.BundleWork, ""))
-	must.Do(t, k.drop("00c0ffee", store.BundleWork, "")) // again, after a crash
+	must.Do(t, errors.Join(k.remove(old, ""), k.remove(old, ""))) // again, after a crash
 
 	for name, c := range map[string]struct {
 		at   kept

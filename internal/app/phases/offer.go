@@ -26,6 +26,7 @@ type offerer struct {
 	svc    *session.Service
 	cfg    config.Config
 	holder *lease.Holder
+	share  func(machines int) // is told among how many machines the user's share of the forge is divided
 
 	logins map[string]known // by host
 }
@@ -50,7 +51,11 @@ func (o *offerer) offer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.holder.Offer(ctx, lease.Offer{Labels: labels, Accounts: accounts, Load: lease.Load()})
+	alive, err := o.holder.Offer(ctx, lease.Offer{Labels: labels, Accounts: accounts, Load: lease.Load()})
+	if err == nil {
+		o.share(alive)
+	}
+	return err
 }
 
 // labels are the user's, the boxes in which phases can run, and the agents that can reach their models from one.

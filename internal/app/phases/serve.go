@@ -73,14 +73,16 @@ func (a *Phases) doer(svc *session.Service, cfg config.Config, open *forges) *st
 		Inbox: &steps.Inbox{Store: svc.Store},
 		Forge: open.of,
 		Settings: steps.Settings{
-			Pull: session.PullOptions{
-				Bundle: cfg.Pull.MaxBundle, Gate: session.Gate{Policy: cfg.Pull.Policy},
-				Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob},
-			},
+			Pull: pullOf(cfg),
 			Run:  session.Run{Limits: run.Limits, IdleTimeout: run.IdleTimeout, MaxWait: time.Hour},
 			Bots: cfg.Cruise.Bots, Stricter: a.Stricter,
 		},
 	}
+}
+
+func pullOf(cfg config.Config) session.PullOptions {
+	return session.PullOptions{Bundle: cfg.Pull.MaxBundle, Gate: session.Gate{Policy: cfg.Pull.Policy},
+		Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}}
 }
 
 // wake tells a living phase to look.

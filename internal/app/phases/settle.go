@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,8 +35,12 @@ type settler struct {
 	models []string
 	pull   session.PullOptions
 	kept   kept
+	pushed func(phase string) error // notes that something of a phase may have been pushed just now
 
 	cloning sync.Mutex // one clone after another: phases of one repository share it
+
+	unsaved map[string]bool   // phases whose workspace here has work that nothing else has
+	shown   map[string]string // the last commits of phases that were started here
 
 	mu    sync.Mutex
 	repos map[string]string // names of repositories that all machines use, by the clones here
@@ -95,6 +100,11 @@ func (s *settler) settle(ctx context.Context, p store.Phase, h lease.Held) (st c
 	}
 	s.known(repo.Top, account, address(remote))
 	was := st.Home
+	if was != "" && was != s.holder.Worker.ID { // it may have pushed just now, and the forge not show that everywhere
+		if err := s.pushed(p.ID); err != nil {
+			return st, err
+		}
+	}
 	st.Spec.Repo, st.Workspace.Path, st.Home = repo.Top, "", s.holder.Worker.ID
 	if err := s.canRun(ctx, st.Spec); err != nil {
 		return st, err
@@ -104,6 +114,9 @@ func (s *settler) settle(ctx context.Context, p store.Phase, h lease.Held) (st c
 	}
 	if was != st.Home {
 		err = s.reset(ctx, p.ID, st)
+	}
+	if id := st.Workspace.Session; id != "" { // where the next turn makes it, if it is not there
+		st.Workspace.Path = s.svc.WorkspacePath(ctx, store.Session{ID: id, Box: st.Spec.Box})
 	}
 	return st, err
 }
@@ -182,10 +195,11 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, phase string, st *c
 			return err
 		}
 	}
-	if err := s.unbundle(ctx, repo, phase, store.BundleStart); err != nil {
+	session := steps.SessionOf(phase)
+	if err := s.unbundle(ctx, repo, phase, store.BundleStart, session+store.BundleStart); err != nil {
 		return err
 	}
-	if err := s.unbundle(ctx, repo, phase, store.BundleWork); err != nil {
+	if err := s.unbundle(ctx, repo, phase, store.BundleWork, session+store.BundleWork); err != nil {
 		return err
 	}
 	for _, oid := range []string{st.Spec.Base, st.Head, st.Ours(), st.Workspace.Base} {
@@ -217,25 +231,35 @@ func (s *settler) ownPush(ctx context.Context, f steps.Forge, repo *git.Repo, ph
 	return err
 }
 
-// unbundle brings a bundle through quarantine into a clone.
-func (s *settler) unbundle(ctx context.Context, repo *git.Repo, phase, name string) (err error) {
+// forOthers lets another machine try that has other settings: with these it would be tried in vain for ever.
+func forOthers(err error) error {
+	_, row := errors.AsType[*store.LargeError](err)
+	_, file := errors.AsType[*LargeBundleError](err)
+	if row || file || errors.Is(err, fs.ErrNotExist) {
+		return &serve.UnfitError{Why: err.Error()}
+	}
+	return err
+}
+
+// unbundle brings a bundle through quarantine into a repository, to a name below refs/cco.
+func (s *settler) unbundle(ctx context.Context, repo *git.Repo, phase, name, as string) (err error) {
 	b, ok, err := s.svc.Store.Bundle(ctx, phase, name, s.kept.most)
-	if err != nil || !ok || repo.Has(ctx, b.Head) {
+	if err == nil && (!ok || repo.Has(ctx, b.Head)) {
+		return nil
+	}
+	if err == nil {
+		err = s.kept.get(&b)
+	}
+	if err != nil {
+		return forOthers(err)
+	}
+	dir := filepath.Join(s.phases.Dirs.Data, "phases", phase, "unbundle-"+as) // a command may bring it elsewhere meanwhile
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "bundle")
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), os.WriteFile(file, b.Data, 0o600)); err != nil {
 		return err
 	}
-	if err := s.kept.get(&b); err != nil {
-		return err
-	}
-	dir := filepath.Join(s.phases.Dirs.Data, "phases", phase)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	file := filepath.Join(dir, name+".bundle")
-	defer func() { err = errors.Join(err, os.RemoveAll(file), os.RemoveAll(filepath.Join(dir, "unbundle"))) }()
-	if err := errors.Join(os.WriteFile(file, b.Data, 0o600), os.RemoveAll(filepath.Join(dir, "unbundle"))); err != nil {
-		return err
-	}
-	q, err := quarantine.New(ctx, repo, filepath.Join(dir, "unbundle"), quarantine.Options{Limits: s.pull.Limits})
+	q, err := quarantine.New(ctx, repo, filepath.Join(dir, "quarantine"), quarantine.Options{Limits: s.pull.Limits})
 	if err != nil {
 		return err
 	}
@@ -250,7 +274,7 @@ func (s *settler) unbundle(ctx context.Context, repo *git.Repo, phase, name stri
 	if _, err := q.Examine(ctx); err != nil {
 		return err
 	}
-	_, err = q.Import(ctx, steps.SessionOf(phase)+name)
+	_, err = q.Import(ctx, as)
 	return err
 }
 
@@ -308,6 +332,29 @@ func (s *settler) abandon(ctx context.Context, phase string) error {
 	return err
 }
 
+// tidy removes the workspace of a phase that has ended on another machine, if there is one here: its commits are at
+// refs/cco in the clone by now. Work that exists nowhere else keeps it. It is called when no phase can be taken.
+func (s *settler) tidy(ctx context.Context, here []string) error {
+	held := s.holder.Held()
+	here = slices.DeleteFunc(here, func(phase string) bool {
+		_, holds := held[phase]
+		return holds || s.unsaved[phase]
+	})
+	over, err := s.holder.EndedElsewhere(ctx, here)
+	if err != nil || len(over) == 0 {
+		return err
+	}
+	phase := over[0] // one after another: more important things wait meanwhile
+	if err := s.abandon(ctx, phase); err != nil {
+		return err
+	}
+	_, err = s.svc.RemoveWorkspace(ctx, steps.SessionOf(phase), false, s.pull.Bundle)
+	if _, unsaved := errors.AsType[*session.UnsavedError](err); unsaved {
+		s.unsaved[phase], err = true, nil
+	}
+	return err
+}
+
 // Published keeps commits for other machines before anybody relies on them.
 func (s *settler) Published(ctx context.Context, phase string, repo *git.Repo, base, head string) (err error) {
 	if base == "" || base == head {
@@ -318,13 +365,17 @@ func (s *settler) Published(ctx context.Context, phase string, repo *git.Repo, b
 		return err
 	}
 	b.Phase, b.Name, b.Epoch = phase, store.BundleWork, s.holder.Held()[phase]
+	old, err := s.kept.files(phase, b.Name)
+	if err != nil {
+		return err
+	}
 	if err := s.kept.put(&b); err != nil {
 		return err
 	}
 	if err := s.svc.Store.KeepBundle(ctx, b); err != nil {
 		return err // the file of a home that the phase has left is removed with the next one
 	}
-	return s.kept.drop(phase, b.Name, b.Head)
+	return s.kept.remove(old, s.kept.file(phase, b.Name, b.Head))
 }
 
 // Pushing records a head before it is pushed.
@@ -334,8 +385,16 @@ func (s *settler) Pushing(ctx context.Context, phase, head string) error {
 
 // Closed forgets what was kept for other machines.
 func (s *settler) Closed(ctx context.Context, phase string) error {
+	var old []string
+	for _, name := range []string{store.BundleStart, store.BundleWork} {
+		files, err := s.kept.files(phase, name)
+		if err != nil {
+			return err
+		}
+		old = append(old, files...)
+	}
 	if err := s.svc.Store.DropBundles(ctx, phase); err != nil {
 		return err
 	}
-	return errors.Join(s.kept.drop(phase, store.BundleStart, ""), s.kept.drop(phase, store.BundleWork, ""))
+	return s.kept.remove(old, "")
 }

@@ -81,7 +81,11 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err := publish(st.Unpushed); err != nil {
 		return "", err
 	}
-	return a.begin(ctx, svc.Store, st)
+	id, err := a.begin(ctx, svc.Store, st)
+	if err == nil && svc.Store.IsShared() {
+		err = a.noteStart(id, repo.Top)
+	}
+	return id, err
 }
 
 // unpushed lists the commits up to base that neither the forge's default branch nor what was fetched from there has.

@@ -13,11 +13,12 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // Bounds of what is taken from a row of a shared database.
 const (
-	maxState = 16 << 20
+	maxState = 2 * store.MaxState // bytes: the store counts letters
 	maxTask  = 1 << 20
 	maxList  = 1000 // entries
 	maxWord  = 1000 // bytes of one

@@ -20,6 +20,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // version is that of states of phases: a worker takes only phases whose states it can read and go on from. It changes
@@ -33,10 +34,10 @@ const workerFile = "worker.id"
 func (a *Phases) workerID() (string, error) {
 	file := filepath.Join(a.Dirs.Data, workerFile)
 	data, err := os.ReadFile(file)
-	if err == nil {
-		return strings.TrimSpace(string(data)), nil
+	if id := strings.TrimSpace(string(data)); err == nil && id != "" { // one that is empty was not written to the end
+		return id, nil
 	}
-	if !errors.Is(err, os.ErrNotExist) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
 	host, err := os.Hostname()
@@ -46,7 +47,7 @@ func (a *Phases) workerID() (string, error) {
 	host, _, _ = strings.Cut(strings.ToLower(host), ".")
 	host = strings.Trim(regexp.MustCompile(`[^0-9a-z-]+`).ReplaceAllString(host, "-"), "-")
 	id := strings.TrimLeft(host[:min(len(host), 40)]+"-"+session.NewID()[:4], "-")
-	return id, errors.Join(os.MkdirAll(a.Dirs.Data, 0o700), os.WriteFile(file, []byte(id+"\n"), 0o600))
+	return id, errors.Join(os.MkdirAll(a.Dirs.Data, 0o700), whole.Write(file, []byte(id+"\n"), 0o600))
 }
 
 // UnsharedError says that phases are not shared.
@@ -83,13 +84,17 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 		return err
 	}
 	me := lease.Worker{ID: id, Slots: cfg.Worker.Slots, Versions: []string{cmp.Or(a.Version, version)}}
-	// Beats have connections of their own: nothing else may make them wait.
+	db, err := a.openDatabase(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
 	beats, err := a.openDatabase(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = beats.Close() }()
-	holder := &lease.Holder{Table: &lease.Table{DB: beats, Term: a.Term}, Worker: me, Boot: lease.Boot}
+	holder := &lease.Holder{Table: &lease.Table{DB: db, Beats: beats, Term: a.Term}, Worker: me, Boot: lease.Boot}
 	models, err := knownModels(cfg.Agent.Model)
 	if err != nil {
 		return err
@@ -97,17 +102,18 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 	open := &forges{phases: a, store: svc.Store}
 	doer := a.doer(svc, cfg, open)
 	s := &settler{phases: a, svc: svc, holder: holder, forge: open.of, models: models, pull: doer.Settings.Pull,
-		kept: keptIn(cfg)}
-	doer.Keeper = s
+		kept: keptIn(cfg), pushed: doer.NotePush, unsaved: map[string]bool{}, shown: map[string]string{}}
+	doer.Keeper, doer.Now = s, holder.Now
 	w := &serve.Worker{Holder: holder, Settle: s.settle, Abandon: s.abandon, Left: s.left, Report: a.IO.Progress,
 		Server: serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Renew: open.renew,
 			Ready: func() { a.IO.Progress("worker %s waits for phases", me.ID) }}}
 	watching := &lease.Watching{Steps: doer, Holder: holder, Repo: s.repoOf, Clone: s.cloneOf, Forget: doer.Watch.Forget}
 	w.Beside = func(ctx context.Context) { watching.Serve(ctx, w.Trouble) }
-	have := &offerer{phases: a, svc: svc, cfg: cfg, holder: holder}
+	have := &offerer{phases: a, svc: svc, cfg: cfg, holder: holder, share: doer.Watch.Share}
+	told := &teller{svc: svc, home: me.ID}
 	w.Tick = func(ctx context.Context) error {
 		now := time.Now() // a session may have begun before midnight
-		return errors.Join(have.offer(ctx),
+		return errors.Join(have.offer(ctx), told.tell(ctx), s.tidy(ctx, told.here()), s.showAll(ctx),
 			svc.Store.ExchangeSpend(ctx, me.ID, store.Day(now.AddDate(0, 0, -1))))
 	}
 	w.Open = func(ctx context.Context) (serve.Engine, error) {
@@ -119,6 +125,7 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 		if err != nil {
 			return nil, err
 		}
+		e.SetClock(holder.Now)
 		doer.Watch.Wake = func(phase string) { // it is only a hint
 			err := holder.Wake(ctx, phase, func(flow string) error { return e.Send(flow, hint()) })
 			if _, elsewhere := errors.AsType[*lease.LostError](err); elsewhere {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/cruise/lease"
+	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/pgtest"
@@ -36,6 +37,32 @@ func workerOf(t *testing.T, m *cruisetest.Rig) string {
 
 // Guards against a phase that only the machine where it was started can steer, that goes to a machine of another
 // account or without what it needs, and that waits without a word.
+// shownWhereItWasStarted looks for a phase's commits at refs/cco of the repository in which it was started.
+func shownWhereItWasStarted(t *testing.T, user, other *cruisetest.Rig, id string) {
+	t.Helper()
+	user.Worker() // which has the phase no more than a command has
+	repo, ref := gittest.At(t, user.Repo), "refs/cco/"+steps.SessionOf(id)
+	if !user.Until(func() bool { return repo.Git("for-each-ref", ref) != "" }) {
+		t.Fatal("a worker does not show it")
+	}
+	repo.Git("update-ref", "-d", ref)
+	var there, here struct {
+		ShownAt string `json:"shown_at"`
+		ShownIn string `json:"shown_in"`
+	}
+	other.Decode(other.CCO("cruise", "status", "--json", id), &there)
+	user.Decode(user.CCO("cruise", "status", "--json", id), &here)
+	if there.ShownAt != "" || there.ShownIn != "" || here.ShownIn != user.Repo {
+		t.Fatalf("it is shown at %+v, and elsewhere at %+v", here, there)
+	}
+	if got := repo.Git("rev-parse", here.ShownAt); here.ShownAt != ref || got != user.Status(id).Head {
+		t.Errorf("%s is at %s", here.ShownAt, got)
+	}
+	if words := user.CCO("cruise", "status", id); !strings.Contains(words, here.ShownAt+" in "+user.Repo) {
+		t.Errorf("status says %q", words)
+	}
+}
+
 func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 	t.Parallel()
 	user := newRig(t)
@@ -64,10 +91,7 @@ func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 	eve.Worker()
 	says("worker " + workerOf(t, eve) + " has no token of ada on ")
 	bare := user.Machine(t)
-	settings := filepath.Join(bare.Home, "config", "cco", "config.toml")
-	text := string(must.Get(os.ReadFile(settings))(t)) // its password comes from a command
-	text = regexp.MustCompile(`\{file = ("[^"]*")\}`).ReplaceAllString(text, `{command = ["cat", $1]}`)
-	must.Do(t, os.WriteFile(settings, []byte(text), 0o600))
+	passwordFrom(t, bare, `{command = ["cat", $1]}`)
 	bare.CCO("box", "create")
 	bare.Worker()
 	says("worker " + workerOf(t, bare) + " has no label gpu")
@@ -84,6 +108,7 @@ func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 	}
 	gpu := user.Machine(t)
 	gpu.Settings("[worker]\nlabels = [\"gpu\"]\nslots = 1\n")
+	passwordFrom(t, gpu, `{keyring = "cco/database"}`)
 	gpu.CCO("box", "create")
 	gpu.Worker()
 	says("worker  ")
@@ -100,6 +125,16 @@ func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 		!slices.Contains(w.Labels, "agent:script") || slices.Contains(w.Labels, "agent:claude") || len(w.Accounts) != 1 {
 		t.Errorf("%+v", w)
 	}
+	other.Await(id, "watching", func(s cruisetest.Status) bool { return s.Stage == "watching" })
+	var detail api.PhaseDetail
+	if !other.Until(func() bool {
+		page.Ask("GET", "/phases/"+id, nil, &detail)
+		return len(detail.Sessions) > 0 && detail.Sessions[0].State == string(store.Done)
+	}) || detail.Worker != w.ID || detail.Sessions[0].Worker != w.ID || detail.Sessions[0].Agent != "script" ||
+		detail.Sessions[0].Silent || detail.Session != "" {
+		t.Errorf("the page says %+v", detail)
+	}
+	shownWhereItWasStarted(t, user, other, id)
 	steer(t, other, id)
 
 	// What was never pushed has travelled, into a clone without files; the record has no path of the starting machine.
@@ -116,6 +151,39 @@ func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 			t.Errorf("a machine that has no phase cloned %v", found)
 		}
 	}
+}
+
+// refused tries to have an agent begin that asks a model, on a machine whose day's money was spent elsewhere.
+func refused(t *testing.T, m *cruisetest.Rig) {
+	t.Helper()
+	repo := gittest.Init(t, m.Repo, "-b", "main")
+	repo.Git("config", "user.name", "Ada")
+	repo.Git("config", "user.email", "ada@example.org")
+	repo.Commit("start", "README.md", "demo\n")
+	m.Env = append(m.Env, "ANTHROPIC_API_KEY=sk-ant-x")
+	if words := m.Fails(4, "box", "push", "-m", "x", "--agent", "claude", "--headless"); !strings.Contains(words,
+		"limits.day_cost of $50.00 is reached") {
+		t.Errorf("it says %q", words)
+	}
+}
+
+// passwordFrom has a machine get the database's password from elsewhere; $1 is the file that it is in now, which the
+// keyring has instead of it.
+func passwordFrom(t *testing.T, m *cruisetest.Rig, source string) {
+	t.Helper()
+	settings := filepath.Join(m.Home, "config", "cco", "config.toml")
+	text := string(must.Get(os.ReadFile(settings))(t))
+	from := regexp.MustCompile(`\{file = ("[^"]*")\}`)
+	file := from.FindStringSubmatch(text)[1]
+	must.Do(t, os.WriteFile(settings, []byte(from.ReplaceAllString(text, source)), 0o600))
+	tools := filepath.Join(m.Home, "tools")
+	must.Do(t, os.Mkdir(tools, 0o755))
+	// The desktop's programs: both get the service and the account as arguments.
+	keyring := "#!/bin/sh\ncase \"$*\" in *cco*database*) cat " + file + ";; *) exit 1;; esac\n"
+	for _, name := range []string{"secret-tool", "security"} {
+		must.Do(t, os.WriteFile(filepath.Join(tools, name), []byte(keyring), 0o755))
+	}
+	m.Env = append(m.Env, "PATH="+m.Bin+":"+tools+":"+os.Getenv("PATH"))
 }
 
 // steer uses every command on a phase of another machine.
@@ -175,6 +243,7 @@ func TestMachinesWatchAndSpendTogether(t *testing.T) {
 	}) {
 		t.Error("a machine does not know what another has spent")
 	}
+	refused(t, machines[1])
 	for _, pr := range prs {
 		user.Say(cruisetest.Token, pr, "please say more")
 	}

@@ -51,6 +51,9 @@ type shown struct {
 	Trouble   string             `json:"trouble,omitempty"`
 	Worker    string             `json:"worker,omitempty"`    // the machine that runs it, where phases are shared
 	NoWorker  string             `json:"no_worker,omitempty"` // why none does
+	Sessions  []store.Copy       `json:"sessions,omitempty"`  // of all machines, where phases are shared
+	ShownAt   string             `json:"shown_at,omitempty"`  // the ref with its commits, where it was started
+	ShownIn   string             `json:"shown_in,omitempty"`  // the repository with that ref
 	Waits     string             `json:"waits_for,omitempty"` // before it is merged
 	NextPoll  time.Time          `json:"next_poll,omitzero"`
 	Findings  []cruise.Finding   `json:"findings"`
@@ -66,6 +69,7 @@ type shown struct {
 }
 
 func show(p store.Phase, st cruise.State) shown {
+	st.NextLook, st.Backoff = st.Next(time.Now())
 	s := shown{
 		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question,
 		Trouble: st.Trouble, Worker: st.Home,
@@ -92,37 +96,68 @@ func (t *tool) printStatus(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	why := ""
-	if !p.Ended {
-		if why, err = t.NoWorker(ctx, p.ID); err != nil {
-			return err
-		}
+	m, err := t.machines(ctx, p)
+	if err != nil {
+		return err
 	}
 	if asJSON {
-		s := show(p, st)
-		s.NoWorker = why
-		return t.IO.JSON(s)
+		return t.IO.JSON(m.show(p, st))
 	}
-	return t.describe(p, st, why)
+	return t.describe(p, st, m)
 }
 
-func (t *tool) describe(p store.Phase, st cruise.State, noWorker string) error {
+// machines is what is known of those that run a phase, where phases are shared.
+type machines struct {
+	none     string // why no machine does
+	sessions []store.Copy
+	ref, top string // where its commits are shown here
+}
+
+func (t *tool) machines(ctx context.Context, p store.Phase) (m machines, err error) {
+	if !p.Ended {
+		if m.none, err = t.NoWorker(ctx, p.ID); err != nil {
+			return m, err
+		}
+	}
+	if m.sessions, err = t.SessionsOf(ctx, p.ID); err != nil {
+		return m, err
+	}
+	var failed error
+	if m.top, m.ref, failed = t.ShowPublished(ctx, p.ID); failed != nil {
+		t.IO.Progress("its commits can't be shown here: %v", failed)
+	}
+	return m, nil
+}
+
+func (m machines) show(p store.Phase, st cruise.State) shown {
+	s := show(p, st)
+	s.NoWorker, s.Sessions, s.ShownAt, s.ShownIn = m.none, m.sessions, m.ref, m.top
+	return s
+}
+
+func (t *tool) describe(p store.Phase, st cruise.State, on machines) error {
 	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
-		// Agents and strangers wrote much of it.
-		if text := safetext.Text(fmt.Sprintf(format, args...)); text != "" {
+		// Agents, strangers and other machines wrote much of it. None of them adds a row.
+		if text := safetext.Line(oneLine.Replace(fmt.Sprintf(format, args...))); text != "" {
 			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, text)
 		}
 	}
 	row("phase", "%s, %s", p.ID, st.Kind)
 	row("title", "%s", p.Title)
 	row("stage", "%s", stageWords(st))
-	if noWorker != "" {
-		row("no worker", "%s", cut(noWorker, maxWords))
+	if on.none != "" {
+		row("no worker", "%s", cut(on.none, maxWords))
 	} else if !p.Ended {
 		row("worker", "%s", st.Home)
 	}
+	for _, s := range on.sessions {
+		row("session", "%s on %s: %s, %s, %s", s.ID, s.Home, s.Agent, sessionState(s), dollars(s.Cost, s.Estimate))
+	}
 	row("branch", "%s", st.Meta.Branch)
+	if on.ref != "" {
+		row("commits", "%s in %s", on.ref, on.top)
+	}
 	if st.PR != nil {
 		row("pull request", "%s", st.PR.URL)
 	}
@@ -154,12 +189,21 @@ func (t *tool) describe(p store.Phase, st cruise.State, noWorker string) error {
 	row("report", "%s", clip(st.Report))
 	row("last activity", "%s", when(st.LastActivity))
 	if !p.Ended {
-		row("next look", "%s", when(st.NextLook))
+		at, _ := st.Next(time.Now())
+		row("next look", "%s", when(at))
 	}
 	if st.Workspace.Path != "" {
 		row("workspace", "%s (box %s)", st.Workspace.Path, st.Spec.Box)
 	}
 	return w.Flush()
+}
+
+// sessionState is the state of a session as its machine told, which alone knows whether it still is so.
+func sessionState(s store.Copy) string {
+	if s.Silent && (store.Session{State: s.State}).Live() {
+		return fmt.Sprintf("%s when the machine was last heard of, %s ago", s.State, cli.Age(s.Silence))
+	}
+	return string(s.State)
 }
 
 func stageWords(st cruise.State) string {
@@ -220,8 +264,10 @@ func clip(s string) string { return cut(s, 100) }
 
 // cut puts words on one line of at most so many characters.
 func cut(s string, most int) string {
-	return safetext.Fit(strings.Join(strings.Fields(s), " "), most)
+	return safetext.Fit(safetext.Line(strings.Join(strings.Fields(s), " ")), most)
 }
+
+var oneLine = strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ")
 
 func when(at time.Time) string {
 	if at.IsZero() {
@@ -257,13 +303,17 @@ func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 		}
 		if !p.Updated.Equal(last) {
 			last = p.Updated
+			on, err := t.machines(ctx, p)
+			if err != nil {
+				return err
+			}
 			if asJSON {
-				if err := t.IO.JSONLine(show(p, st)); err != nil {
+				if err := t.IO.JSONLine(on.show(p, st)); err != nil {
 					return err
 				}
 			} else {
 				_, _ = fmt.Fprintf(t.IO.Out, "%s\n", strings.Repeat("─", 60))
-				if err := t.describe(p, st, ""); err != nil {
+				if err := t.describe(p, st, on); err != nil {
 					return err
 				}
 			}
@@ -346,8 +396,9 @@ func (t *tool) printList(list []store.Phase, asJSON bool) error {
 	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tPHASE\tSTAGE\tAGE\tCOST\tBRANCH\tPULL REQUEST\tTITLE")
 	for _, p := range list {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Kind, p.Stage,
-			cli.Age(time.Since(p.Created)), dollars(p.Cost, p.Estimate), safetext.Text(p.Branch), p.PRURL, clip(p.Title))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", safetext.Line(p.ID), safetext.Line(p.Kind),
+			safetext.Line(p.Stage), cli.Age(time.Since(p.Created)), dollars(p.Cost, p.Estimate), safetext.Line(p.Branch),
+			safetext.Line(p.PRURL), clip(p.Title))
 	}
 	return w.Flush()
 }

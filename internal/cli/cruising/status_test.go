@@ -28,7 +28,8 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 		Body: strings.Repeat("nice ", 30) + "rm -rf"}}
 	st.Dropped = 7
 	rec := must.Get(steps.Record("0123abcd", st, time.Now()))(t)
-	rec.Title = evil
+	rec.Title = evil + "\npull request\thttps://evil.example"
+	rec.Kind, rec.Stage, rec.PRURL = evil, evil, evil // a machine that shares phases may have written anything
 	must.Do(t, os.MkdirAll(r.Data, 0o700))
 	db, err := store.Open(t.Context(), filepath.Join(r.Data, "cco.db"))
 	if err == nil {
@@ -38,11 +39,14 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := r.CCO("cruise", "status", rec.ID)
-	for _, args := range [][]string{{"status"}, {"logs"}, {"status", "--json"}, {"list", "--json"}} {
+	for _, args := range [][]string{{"status"}, {"logs"}, {"list"}, {"status", "--json"}, {"list", "--json"}} {
 		said := r.CCO(append([]string{"cruise"}, args...)...)
 		if !strings.Contains(said, "and more") || strings.ContainsAny(said, "\x1b\x07\u202e\u009b\u200f\u2028") {
 			t.Errorf("%s says %q", args, said)
 		}
+	}
+	if strings.Contains(status, "\npull request") {
+		t.Errorf("a title makes lines of its own:\n%s", status)
 	}
 	for _, want := range []string{"so run `mend it`", "comment-5 by eve (may not write here), 156 characters: nice",
 		"fix --accept", "7 older ones", "and more"} {

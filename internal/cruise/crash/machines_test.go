@@ -3,6 +3,8 @@
 package crash_test
 
 import (
+	"cmp"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -29,14 +31,19 @@ type fleet struct {
 	server   *pgtest.Server
 	machines []*cruisetest.Rig
 	workers  []*proc.Process
+	db       *sql.DB
 	patience time.Duration // for a phase; 0 is the usual one
+	held     string        // a file that is there while a machine is held at a boundary of a step
 }
 
 // newFleet makes machines. Every second fleet keeps commits in a directory.
 func newFleet(t *testing.T, on place, bin string, machines int) *fleet {
 	t.Helper()
 	f := &fleet{user: on(t, bin)}
-	f.server, _ = share(t, f.user, machines%2 == 0)
+	var address string
+	f.server, address = share(t, f.user, machines%2 == 0)
+	f.db = must.Get(sql.Open("pgx", address))(t)
+	t.Cleanup(func() { _ = f.db.Close() })
 	for range machines {
 		m := f.user.Machine(t)
 		m.CCO("box", "create")
@@ -72,34 +79,51 @@ func (f *fleet) start() *fleet {
 	return f
 }
 
-// home is the machine that has a phase, by the phase's log.
+// home is the machine that has begun with a phase, by the phase's log.
 func (f *fleet) home(t *testing.T, id string) (at int) {
 	t.Helper()
-	last := -1
-	log := f.user.CCO("cruise", "logs", id)
-	for i, m := range f.machines {
-		if found := strings.LastIndex(log, "worker "+workerID(t, m)+" goes on with it"); found > last {
-			at, last = i, found
+	if !f.user.Until(func() bool {
+		last := -1
+		log := f.user.CCO("cruise", "logs", id)
+		for i, m := range f.machines {
+			if found := strings.LastIndex(log, "worker "+workerID(t, m)+" goes on with it"); found > last {
+				at, last = i, found
+			}
 		}
-	}
-	if last < 0 {
+		return last >= 0
+	}) {
 		t.Fatal("no machine has it")
 	}
 	return at
 }
 
-// carry carries a phase to its end, and lets something happen when it is at a stage for the first time.
+// holdAt has the first machine that comes to a boundary of a step wait there, until it is released.
+func (f *fleet) holdAt(boundary string) *fleet {
+	f.held = filepath.Join(f.user.Home, "held")
+	for _, m := range f.machines {
+		m.Env = append(m.Env, "CRASH_LOG="+filepath.Join(f.user.Home, "kills.log"), "CRASH_HOLD="+f.held,
+			"CRASH_AT="+boundary)
+	}
+	return f
+}
+
+func (f *fleet) release(t *testing.T) {
+	t.Helper()
+	must.Do(t, os.WriteFile(f.held+".go", nil, 0o600))
+}
+
+// carry carries a phase to its end, and lets something happen when it is at a stage for the first time, or held.
 func (f *fleet) carry(t *testing.T, stage string, happens func(id string)) string {
 	t.Helper()
-	done := stage == ""
-	got := f.through(t, func(s cruisetest.Status) {
-		if !done && s.Stage == stage {
+	done := stage == "" && f.held == ""
+	got := f.through(t, func(id, now string) {
+		if _, err := os.Stat(f.held); !done && (now == stage || err == nil) {
 			done = true
-			happens(s.ID)
+			happens(id)
 		}
 	})
 	if !done {
-		t.Errorf("it was never %s", stage)
+		t.Errorf("it was never %s", cmp.Or(stage, "held"))
 	}
 	return got
 }
@@ -107,18 +131,26 @@ func (f *fleet) carry(t *testing.T, stage string, happens func(id string)) strin
 // carryWhile carries a phase to its end, while something happens again and again.
 func (f *fleet) carryWhile(t *testing.T, happens func()) string {
 	t.Helper()
-	return f.through(t, func(cruisetest.Status) { happens() })
+	return f.through(t, func(string, string) { happens() })
 }
 
-func (f *fleet) through(t *testing.T, look func(cruisetest.Status)) string {
+// through carries a phase to its end. It looks at its stage in the database: a command takes longer than some stages.
+func (f *fleet) through(t *testing.T, look func(id, stage string)) string {
 	t.Helper()
 	r := f.user
 	id := r.Start(cruisetest.Picky, "--domains", "Security", "--ready", "--merge")
-	over := func(s cruisetest.Status) bool { look(s); return s.Over() }
-	for end := time.Now().Add(f.patience); time.Now().Before(end) && !over(r.Status(id)); {
-		time.Sleep(100 * time.Millisecond) // only the pace of asking
+	for end := time.Now().Add(cmp.Or(f.patience, 10*time.Minute)); time.Now().Before(end); {
+		var stage string
+		err := f.db.QueryRowContext(t.Context(), `SELECT stage FROM phases WHERE id = $1`, id).Scan(&stage)
+		if err == nil { // the database may be away
+			look(id, stage)
+		}
+		if stage == string(cruise.StageEnded) || stage == string(cruise.StageAsk) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond) // only the pace of asking
 	}
-	s := r.Await(id, "over", over)
+	s := r.Await(id, "over", cruisetest.Status.Over)
 	if t.Failed() {
 		t.Log(r.Story(id))
 		for _, m := range f.machines {
@@ -144,7 +176,12 @@ func TestAPhaseGoesOnElsewhereAsOneThatWasLeftAlone(t *testing.T) {
 			}
 			t.Run(name+where, func(t *testing.T) {
 				t.Parallel()
-				f := newFleet(t, on, bin, 2).start()
+				f := newFleet(t, on, bin, 2)
+				if d.at != "" {
+					f.holdAt(d.at)
+				}
+				f.start()
+				f.patience = gone(t) + 10*time.Minute
 				var at time.Time
 				got := f.carry(t, d.stage, func(id string) { at = time.Now(); d.happens(t, f, id) })
 				t.Logf("over %v after it", time.Since(at).Round(time.Second))
@@ -159,7 +196,8 @@ func TestAPhaseGoesOnElsewhereAsOneThatWasLeftAlone(t *testing.T) {
 // disturbance is what happens to the machine that has a phase.
 type disturbance struct {
 	stage   string
-	long    bool // only where there is time
+	at      string // the boundary of a step, instead of a stage
+	long    bool   // only where there is time
 	happens func(t *testing.T, f *fleet, id string)
 }
 
@@ -171,10 +209,22 @@ func disturbances() map[string]disturbance {
 		"all machines are killed":     {stage: "fixing", long: true, happens: allKilled},
 	}
 	for stage, long := range map[string]bool{"working": false, "answering": false, "reviewing": true, "naming": true,
-		"preparing": true, "publishing": true, "fixing": true, "readying": true, "checking": true, "merging": true} {
+		"fixing": true, "checking": true} {
 		all["killed while "+stage] = disturbance{stage: stage, long: long, happens: func(t *testing.T, f *fleet, id string) {
 			must.Do(t, f.workers[f.home(t, id)].Signal(syscall.SIGKILL))
 		}}
+	}
+	for _, at := range boundaries() {
+		all["stopped "+at] = disturbance{at: at, long: true, happens: stopped}
+	}
+	return all
+}
+
+// boundaries are those around each step that has an effect somewhere else.
+func boundaries() (all []string) {
+	for _, step := range []string{cruise.StepWork, cruise.StepPublish, cruise.StepPush, cruise.StepPullRequest,
+		cruise.StepPostReview, cruise.StepAnswer, cruise.StepReady, cruise.StepMerge} {
+		all = append(all, "before "+step, "after "+step)
 	}
 	return all
 }
@@ -185,6 +235,9 @@ func stopped(t *testing.T, f *fleet, id string) {
 	i := f.home(t, id)
 	must.Do(t, f.workers[i].Signal(syscall.SIGSTOP))
 	f.takenOver(t, id, i)
+	if f.held != "" {
+		f.release(t) // it goes on with the very step
+	}
 	must.Do(t, f.workers[i].Signal(syscall.SIGCONT))
 }
 
@@ -207,16 +260,21 @@ func away(t *testing.T, f *fleet, id string) {
 	t.Helper()
 	i := f.home(t, id)
 	must.Do(t, f.server.Stop())
-	gone := 40 * time.Second
-	if s := os.Getenv("SOAK_AWAY"); s != "" {
-		gone = must.Get(time.ParseDuration(s))(t)
-	}
-	time.Sleep(gone) // that long
+	time.Sleep(gone(t)) // that long
 	must.Do(t, f.server.Again(t.Context()))
 	f.user.Await(id, "known again", func(cruisetest.Status) bool { return true })
 	if f.home(t, id) != i {
 		t.Error("another machine took it over")
 	}
+}
+
+// gone is how long the database is away.
+func gone(t *testing.T) time.Duration {
+	t.Helper()
+	if s := os.Getenv("SOAK_AWAY"); s != "" {
+		return must.Get(time.ParseDuration(s))(t)
+	}
+	return 40 * time.Second
 }
 
 // allKilled kills all machines, which then come back with what they lost and what they have.
@@ -239,30 +297,33 @@ func workerID(t *testing.T, m *cruisetest.Rig) string {
 func TestMachinesThatDieAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	bin := cruisetest.Build(t)
-	calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
 	if os.Getenv("SOAK") == "" {
-		dying(t, bin, calm, life{every: 9, most: 3, seed: 3})
+		calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
+		dying(t, cruisetest.New, bin, calm, life{every: 9, most: 3, seed: 3})
 		return
 	}
-	t.Run("every boundary", func(t *testing.T) {
-		t.Parallel()
-		dying(t, bin, calm, life{every: 1, most: 1000, seed: 1})
-	})
-	for i := range 4 {
-		t.Run(fmt.Sprintf("random moments %d", i), func(t *testing.T) {
+	for where, on := range map[string]place{"": cruisetest.New, " on Gitea": cruisetest.NewOnGitea} {
+		calm := newFleet(t, on, bin, 1).start().carry(t, "", nil)
+		t.Run("every boundary"+where, func(t *testing.T) {
 			t.Parallel()
-			kills := 0
-			for n := 0; kills < 25 && !t.Failed(); n++ {
-				kills += dying(t, bin, calm, life{random: 25 - kills, seed: 100*i + n, keepers: i%2 == 1})
-			}
+			dying(t, on, bin, calm, life{every: 1, most: 1000, seed: 1})
 		})
+		for i := range 4 {
+			t.Run(fmt.Sprintf("random moments %d%s", i, where), func(t *testing.T) {
+				t.Parallel()
+				kills := 0
+				for n := 0; kills < 25 && !t.Failed(); n++ {
+					kills += dying(t, on, bin, calm, life{random: 25 - kills, seed: 100*i + n, keepers: i%2 == 1})
+				}
+			})
+		}
 	}
 }
 
 // dying carries a phase on machines that die, and gives how often they did.
-func dying(t *testing.T, bin, calm string, l life) (kills int) {
+func dying(t *testing.T, on place, bin, calm string, l life) (kills int) {
 	t.Helper()
-	f := newFleet(t, cruisetest.New, bin, 3)
+	f := newFleet(t, on, bin, 3)
 	log := filepath.Join(f.user.Home, "kills.log")
 	var stops []func()
 	for _, m := range f.machines {
@@ -309,13 +370,13 @@ func TestAnOlderProgramLeavesPhasesToNewerOnes(t *testing.T) {
 	f.machines[0].Env = append(f.machines[0].Env, "CRASH_VERSION=0")
 	f.start()
 	killed := false
-	f.through(t, func(s cruisetest.Status) {
-		id := s.ID
-		log := f.user.CCO("cruise", "logs", id)
-		if strings.Contains(log, workerID(t, f.machines[0])) {
-			t.Fatalf("the older one took it:\n%s", log)
+	f.through(t, func(id, stage string) {
+		if stage == "ended" {
+			if log := f.user.CCO("cruise", "logs", id); strings.Contains(log, workerID(t, f.machines[0])) {
+				t.Errorf("the older one took it:\n%s", log)
+			}
 		}
-		if !killed && s.Stage == "reviewing" {
+		if !killed && stage == "reviewing" {
 			killed = true
 			must.Do(t, f.workers[1].Signal(syscall.SIGKILL))
 			<-f.workers[1].Done()

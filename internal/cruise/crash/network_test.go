@@ -33,14 +33,20 @@ func TestAMachineWhoseNetworkIsCut(t *testing.T) {
 	}
 	bin := cruisetest.Build(t)
 	calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
+	ways := []string{bothWays, fromIt, toIt}
 	stages := []string{"reviewing"}
+	var held []string
 	if os.Getenv("SOAK") != "" {
-		stages = []string{"naming", "working", "publishing", "reviewing", "answering", "fixing", "merging"}
+		stages, held = []string{"naming", "working", "reviewing", "answering", "fixing"}, boundaries()
 	}
-	for _, stage := range stages {
-		t.Run(stage, func(t *testing.T) {
+	for i, at := range append(stages, held...) {
+		t.Run(at, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, cruisetest.New, bin, 2)
+			f, stage, way := newFleet(t, cruisetest.New, bin, 2), at, ways[(i/2+i)%len(ways)]
+			if i >= len(stages) {
+				stage = ""
+				f.holdAt(at)
+			}
 			var links []*link
 			for _, m := range f.machines {
 				links = append(links, connect(t, m, f.user))
@@ -48,23 +54,52 @@ func TestAMachineWhoseNetworkIsCut(t *testing.T) {
 			f.start()
 			got := f.carry(t, stage, func(id string) {
 				i := f.home(t, id)
-				links[i].set(t, "down")
+				links[i].cut(t, way)
+				if f.held != "" {
+					f.release(t) // it goes on with the very step
+				}
 				f.takenOver(t, id, i)
-				links[i].set(t, "up")
+				links[i].mend(t, way)
 			})
 			if got != calm {
-				t.Errorf("it ends differently\n--- cut off\n%s\n--- left alone\n%s", got, calm)
+				t.Errorf("it ends differently\n--- cut off %s\n%s\n--- left alone\n%s", way, got, calm)
 			}
 		})
 	}
 }
 
 // link is the only way from a machine to everything else.
-type link struct{ name string }
+type link struct{ name, space, here, there string }
 
-func (l *link) set(t *testing.T, state string) {
+// The ways in which a link is cut. What is sent one way arrives while no answer does, or the other way round.
+const (
+	bothWays = "both ways"
+	fromIt   = "from the machine"
+	toIt     = "to the machine"
+)
+
+func (l *link) cut(t *testing.T, way string) {
 	t.Helper()
-	ip(t, "link", "set", l.name, state)
+	switch way {
+	case fromIt:
+		ip(t, "-n", l.space, "route", "add", "blackhole", l.here+"/32")
+	case toIt:
+		ip(t, "route", "add", "blackhole", l.there+"/32")
+	default:
+		ip(t, "link", "set", l.name, "down")
+	}
+}
+
+func (l *link) mend(t *testing.T, way string) {
+	t.Helper()
+	switch way {
+	case fromIt:
+		ip(t, "-n", l.space, "route", "del", "blackhole", l.here+"/32")
+	case toIt:
+		ip(t, "route", "del", "blackhole", l.there+"/32")
+	default:
+		ip(t, "link", "set", l.name, "up")
+	}
 }
 
 func ip(t *testing.T, args ...string) {
@@ -77,7 +112,8 @@ func ip(t *testing.T, args ...string) {
 func connect(t *testing.T, m, user *cruisetest.Rig) *link {
 	t.Helper()
 	id := strings.ToLower(rand.Text()[:10])
-	space, l := "cco"+id, &link{name: "c" + id}
+	space := "cco" + id
+	l := &link{name: "c" + id, space: space}
 	ip(t, "netns", "add", space)
 	t.Cleanup(func() { ip(t, "netns", "del", space) })
 	ip(t, "link", "add", l.name, "type", "veth", "peer", "name", "eth0", "netns", space)
@@ -85,6 +121,7 @@ func connect(t *testing.T, m, user *cruisetest.Rig) *link {
 	n := must.Get(net.InterfaceByName(l.name))(t).Index
 	at := func(end int) string { return fmt.Sprintf("10.199.%d.%d", n>>6&0xff, n&0x3f<<2|end) }
 	here, there := at(1), at(2)
+	l.here, l.there = here, there
 	ip(t, "addr", "add", here+"/30", "dev", l.name)
 	ip(t, "-n", space, "addr", "add", there+"/30", "dev", "eth0")
 	ip(t, "link", "set", l.name, "up")

@@ -176,9 +176,12 @@ func (r *Rig) Say(token string, pr int, words string) {
 	r.Call(token, http.MethodPost, fmt.Sprintf("issues/%d/comments", pr), map[string]string{"body": words}, nil)
 }
 
-// Said is everything that stands on a pull request.
+// Said is everything that stands on a pull request, if there is one.
 func (r *Rig) Said(pr int) []string {
 	r.Helper()
+	if pr == 0 {
+		return nil
+	}
 	var all []string
 	read := func(path, as string) (ids []int) {
 		var list []struct {

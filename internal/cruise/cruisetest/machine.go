@@ -62,6 +62,22 @@ func (r *Rig) Machine(t testing.TB) *Rig {
 	return m
 }
 
+// Give gives a machine to a user of its own, with everything that is there by now. Only root can: for others it stays
+// their own.
+func (r *Rig) Give(uid int) {
+	r.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	r.User = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
+	must.Do(r, os.Chmod(filepath.Dir(r.Home), 0o755)) // the way there, which tests share
+	must.Do(r, filepath.WalkDir(r.Home, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, uid, uid))
+	}))
+}
+
+func (r *Rig) as(a *syscall.SysProcAttr) { a.Credential = r.User }
+
 // Worker starts a worker on this machine, and waits until it takes phases.
 func (r *Rig) Worker() *proc.Process {
 	r.Helper()
@@ -69,7 +85,7 @@ func (r *Rig) Worker() *proc.Process {
 	defer func() { _ = log.Close() }()
 	p := must.Get(proc.Start(r.Context(), proc.Cmd{Argv: append(slices.Clone(r.Within),
 		filepath.Join(r.Bin, "cco-cruise"), "cruise", "worker"),
-		Dir: r.Home, Env: r.Env, Stdout: log, Stderr: log, TiedToUs: true}))(r)
+		Dir: r.Home, Env: r.Env, Stdout: log, Stderr: log, TiedToUs: true, Attr: r.as}))(r)
 	r.Cleanup(func() {
 		_ = p.Signal(syscall.SIGCONT)
 		_ = p.Signal(syscall.SIGKILL)

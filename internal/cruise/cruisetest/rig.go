@@ -32,7 +32,8 @@ type Rig struct {
 	testing.TB
 	Bin, Home, Data, Repo string
 	Env                   []string
-	Within                []string // what workers are started with, if they are in another network
+	Within                []string            // what workers are started with, if they are in another network
+	User                  *syscall.Credential // as whom programs run, nil for ourselves
 	Fake                  *githubfake.Server
 	// Down makes the forge answer every request with an error.
 	Down atomic.Bool
@@ -187,7 +188,7 @@ func (r *Rig) Run(args ...string) (out, words string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	err = proc.Run(ctx, proc.Cmd{Argv: append([]string{filepath.Join(r.Bin, "cco")}, args...), Dir: r.Repo, Env: r.Env,
-		Stdout: &stdout, Stderr: &stderr})
+		Stdout: &stdout, Stderr: &stderr, Attr: r.as})
 	return stdout.String(), stderr.String(), err
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -39,6 +40,10 @@ const (
 	connections = 16
 	// patience is how long a connection may take, unless the address says otherwise.
 	patience = 10 * time.Second
+	// idle is how long a transaction may wait for its process.
+	idle = 30 * time.Second
+	// vanished is how long a server may not be heard of at all.
+	vanished = 30 * time.Second
 )
 
 // AwayError says that a database could not be reached.
@@ -114,6 +119,15 @@ func (o Options) config() (*pgxpool.Config, error) {
 		c.ConnConfig.ConnectTimeout = patience
 	}
 	c.MaxConns = connections
+	// What a process that was stopped has locked, the others get.
+	c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, fmt.Sprintf("SET idle_in_transaction_session_timeout = %d", idle.Milliseconds()))
+		return err
+	}
+	// A server that vanished never says so, and most statements wait for it.
+	c.ConnConfig.DialFunc = (&net.Dialer{Timeout: c.ConnConfig.ConnectTimeout, Control: giveUp(vanished),
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: vanished / 2, Interval: vanished / 6, Count: 3},
+	}).DialContext
 	return c, o.strongEnough(&c.ConnConfig.Config)
 }
 

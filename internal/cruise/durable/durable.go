@@ -5,6 +5,7 @@ package durable
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -29,7 +30,7 @@ const (
 	// older build would then wait for ever. It changes when phases recorded before can no longer be replayed: when the
 	// order of steps, or what is decided from what they gave, has changed. Dead lists such a phase, and it goes on in a
 	// new life from the last state that was saved.
-	version = "5"
+	version = "7"
 	// executor is the only one of a data directory: a lock ensures that. Machines that share a database have their own.
 	executor = "cco"
 	workflow = "phase"
@@ -49,6 +50,8 @@ type Engine struct {
 	steps    cruise.Steps
 	most     int    // steps of a life
 	executor string // whose lives these are
+	now      func() time.Time
+	seal     sealer
 	close    func() error
 }
 
@@ -66,7 +69,7 @@ func Open(ctx context.Context, path string, steps cruise.Steps, life int, log *s
 	// All phases are replayed at once. They queue here in turn; in SQLite they would wait for its lock in growing sleeps.
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	e := &Engine{steps: steps, most: cmp.Or(life, most), executor: executor, close: db.Close}
+	e := &Engine{steps: steps, most: cmp.Or(life, most), executor: executor, now: time.Now, close: db.Close}
 	if err := e.launch(ctx, dbos.Config{SQLiteSystemDB: db, Logger: log}); err != nil {
 		return nil, errors.Join(explainUnreadable(ctx, db, path, err), db.Close())
 	}
@@ -76,16 +79,22 @@ func Open(ctx context.Context, path string, steps cruise.Steps, life int, log *s
 // migrating is the number of the advisory lock under which the engine's tables are made or changed.
 const migrating = 0x63636f0e
 
-// OpenShared is Open on a PostgreSQL that machines share, with connections of its own. Machine names this one as no
-// other is named; its phases alone are carried on.
+// OpenShared is Open on a PostgreSQL that machines share, with connections of its own. Machine names this process as no
+// other is or was named: what it begins, nobody else carries on, and it believes nothing that others write there.
 func OpenShared(ctx context.Context, to *pgxpool.Config, machine string, steps cruise.Steps, life int,
 	log *slog.Logger) (*Engine, error) {
+	return openShared(ctx, to, machine, steps, life, log, sealer(rand.Text()))
+}
+
+func openShared(ctx context.Context, to *pgxpool.Config, machine string, steps cruise.Steps, life int,
+	log *slog.Logger, seal sealer) (*Engine, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, to.Copy())
 	if err != nil {
 		return nil, fmt.Errorf("open the engine: %w", err)
 	}
 	close := func() error { pool.Close(); return nil } // the engine's end closes it too
-	e := &Engine{steps: steps, most: cmp.Or(life, most), executor: machine, close: close}
+	e := &Engine{steps: steps, most: cmp.Or(life, most), executor: machine, now: time.Now, close: close,
+		seal: seal}
 	// Machines that start at once must not make the tables together.
 	lock, err := pgx.ConnectConfig(ctx, to.ConnConfig)
 	if err != nil {
@@ -116,6 +125,9 @@ func await(ctx context.Context, c *pgx.Conn) error {
 		}
 	}
 }
+
+// SetClock has phases know another time than this machine's. It comes before they are started.
+func (e *Engine) SetClock(now func() time.Time) { e.now = now }
 
 // launch starts the engine, which carries on what was under way.
 func (e *Engine) launch(ctx context.Context, c dbos.Config) (err error) {
@@ -163,7 +175,11 @@ func (e *Engine) Close() error {
 
 // Start begins a life of a phase. One that was begun is not begun again.
 func (e *Engine) Start(flow string, st cruise.State) error {
-	if _, err := dbos.RunWorkflow(e.dbos, e.phase, st, dbos.WithWorkflowID(flow)); err != nil {
+	seal, err := e.seal.of(flow, 0, "the state", st)
+	if err == nil {
+		_, err = dbos.RunWorkflow(e.dbos, e.phase, life{st, seal}, dbos.WithWorkflowID(flow))
+	}
+	if err != nil {
 		return fmt.Errorf("start phase %s: %w", flow, err)
 	}
 	return nil
@@ -255,32 +271,40 @@ func (e *Engine) Wait(flow string) (cruise.State, error) {
 	return h.GetResult()
 }
 
-func (e *Engine) phase(ctx dbos.Context, st cruise.State) (cruise.State, error) {
+func (e *Engine) phase(ctx dbos.Context, l life) (st cruise.State, err error) {
+	defer func() {
+		// A panic would end the process with all its phases, and so on every machine that takes this one.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cco went wrong: %v", p)
+		}
+	}()
 	id, err := dbos.GetWorkflowID(ctx)
-	if err != nil {
-		return st, err
+	if err == nil {
+		err = e.seal.check(l.Seal, id, 0, "the state", l.State)
 	}
-	return cruise.Phase(&run{ctx: ctx, id: cruise.PhaseOf(id), flow: id, steps: e.steps, most: e.most}, st)
+	if err != nil {
+		return l.State, err
+	}
+	return cruise.Phase(&run{ctx: ctx, id: cruise.PhaseOf(id), flow: id, engine: e}, l.State)
 }
 
 // run is the port on DBOS.
 type run struct {
-	ctx   dbos.Context
-	id    string
-	flow  string // this life of it
-	steps cruise.Steps
-	most  int
-	done  int // steps so far, in this life; the same when it is replayed
+	ctx    dbos.Context
+	id     string
+	flow   string // this life of it
+	engine *Engine
+	done   int // steps so far, in this life; the same when it is replayed
 }
 
 func (r *run) ID() string { return r.id }
 
 // Full says that this life has had as many steps as it may have.
-func (r *run) Full() bool { return r.done >= r.most }
+func (r *run) Full() bool { return r.done >= r.engine.most }
 
 func (r *run) Now() (time.Time, error) {
 	r.done++
-	return dbos.RunAsStep(r.ctx, func(context.Context) (time.Time, error) { return time.Now().UTC().Round(0), nil },
+	return dbos.RunAsStep(r.ctx, func(context.Context) (time.Time, error) { return r.engine.now().UTC().Round(0), nil },
 		dbos.WithStepName("now"))
 }
 
@@ -297,22 +321,61 @@ func (r *run) Recv(timeout time.Duration) (*cruise.Event, error) {
 	return &ev, nil
 }
 
+// Await looks beside the wait, and ends it by an event.
+func (r *run) Await(w cruise.Wait) (e *cruise.Event, looked time.Time, err error) {
+	in, err := json.Marshal(w.Look)
+	if err != nil {
+		return nil, looked, err
+	}
+	ctx, stop := context.WithCancel(cruise.WithFlow(r.ctx, r.flow))
+	last := make(chan time.Time, 1)
+	look := func(ctx context.Context) (cruise.Outcome, error) {
+		return cruise.Dispatch(ctx, r.engine.steps, cruise.StepLook, in)
+	}
+	go func() { last <- w.Watch(ctx, r.engine.now, look, r.stir) }()
+	e, err = r.Recv(w.Longest())
+	stop()
+	at := <-last
+	if err != nil {
+		return nil, looked, err
+	}
+	r.done++
+	looked, err = dbos.RunAsStep(r.ctx, func(context.Context) (time.Time, error) { return at, nil },
+		dbos.WithStepName("looked"))
+	if e != nil && e.Kind == cruise.EventStir {
+		e = nil
+	}
+	return e, looked, err
+}
+
+// stir ends a wait.
+func (r *run) stir() error {
+	return r.engine.Send(r.flow, cruise.Event{ID: fmt.Sprintf("%s-%x", r.flow, time.Now().UnixNano()),
+		Kind: cruise.EventStir})
+}
+
 // Start begins the step at once; several can be under way.
 func (r *run) Start(step string, in any) cruise.Pending {
 	r.done++
+	n := r.done
 	data, err := json.Marshal(in)
 	if err != nil {
 		return &pending{err: err}
 	}
-	done, err := dbos.Go(r.ctx, func(ctx context.Context) (cruise.Outcome, error) {
-		return cruise.Dispatch(cruise.WithFlow(ctx, r.flow), r.steps, step, data)
+	done, err := dbos.Go(r.ctx, func(ctx context.Context) (o outcome, err error) {
+		if o.Outcome, err = cruise.Dispatch(cruise.WithFlow(ctx, r.flow), r.engine.steps, step, data); err == nil {
+			o.Seal, err = r.engine.seal.of(r.flow, n, step, o.Outcome)
+		}
+		return o, err
 	}, dbos.WithStepName(step))
-	return &pending{done: done, err: err}
+	check := func(o outcome) error { return r.engine.seal.check(o.Seal, r.flow, n, step, o.Outcome) }
+	return &pending{done: done, err: err, check: check}
 }
 
 type pending struct {
-	done <-chan dbos.StepOutcome[cruise.Outcome]
-	err  error
+	done  <-chan dbos.StepOutcome[outcome]
+	err   error
+	check func(outcome) error
 }
 
 func (p *pending) Get(out any) error {
@@ -322,6 +385,9 @@ func (p *pending) Get(out any) error {
 	o := <-p.done
 	if o.Err != nil {
 		return o.Err
+	}
+	if err := p.check(o.Result); err != nil {
+		return err
 	}
 	return o.Result.Decode(out)
 }

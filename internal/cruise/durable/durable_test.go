@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
+
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/must"
 )
@@ -24,8 +26,19 @@ type calm struct {
 	cruise.Steps
 	named   atomic.Int32
 	refuses atomic.Bool
+	looks   [3]atomic.Int32 // at each request
 	saved   chan cruise.State
 }
+
+// Look finds the second request merged when it looks again.
+func (c *calm) Look(_ context.Context, in cruise.LookIn) (cruise.News, error) {
+	if c.looks[in.PR].Add(1) > 1 && in.PR == 2 {
+		return cruise.News{State: cruise.PullMerged}, nil
+	}
+	return cruise.News{State: cruise.PullOpen}, nil
+}
+
+func (c *calm) Say(context.Context, cruise.SayIn) error { return nil }
 
 func (c *calm) Metadata(context.Context, cruise.MetadataIn) (cruise.Metadata, error) {
 	c.named.Add(1)
@@ -83,6 +96,8 @@ func carries(t *testing.T, at func(*testing.T) place) {
 		"a phase goes on after the engine was closed": goesOn,
 		"a phase of another version is given up":      givesUp,
 		"a long life goes on in a new one":            rollsOver,
+		"a state that makes no sense ends its life":   survives,
+		"looks that find nothing are not recorded":    looksMeanwhile,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, at(t)) })
 	}
@@ -122,6 +137,38 @@ func goesOn(t *testing.T, at place) {
 	if err != nil || end.End != cruise.EndCleanup || c.named.Load() != 1 || !slices.Equal(end.Seen, []string{"e1"}) {
 		data, _ := json.Marshal(end)
 		t.Errorf("named %d times, %v: %s", c.named.Load(), err, data)
+	}
+}
+
+// Guards against a wait whose looks end with the engine, fill the record, or find something and tell nobody.
+func looksMeanwhile(t *testing.T, at place) {
+	c := &calm{saved: make(chan cruise.State, 1000)}
+	e := at.start(t, c)
+	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})
+	st.Stage, st.Started, st.LastActivity = cruise.StageWatch, time.Now(), time.Now()
+	for n, phase := range []string{"", "aaaaaaaa", "bbbbbbbb"} {
+		if st.PR = (&cruise.PullRequest{Number: n}); n > 0 {
+			must.Do(t, e.Start(phase, st))
+			c.await(t, "waiting", func(s cruise.State) bool { return s.PR.Number == n && !s.NextLook.IsZero() })
+		}
+	}
+	must.Do(t, e.Close())
+	e = at.start(t, c)
+	defer func() { _ = e.Close() }()
+	if end, err := e.Wait("bbbbbbbb"); err != nil || end.End != cruise.EndMerged {
+		t.Errorf("end %q, %v", end.End, err)
+	}
+	for c.looks[1].Load() < 2 && t.Context().Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	steps := must.Get(dbos.GetWorkflowSteps(e.dbos, "aaaaaaaa"))(t)
+	looks := slices.DeleteFunc(steps, func(s dbos.StepInfo) bool { return s.StepName != cruise.StepLook })
+	if len(looks) != 1 {
+		t.Errorf("%d looks are recorded", len(looks))
+	}
+	must.Do(t, e.Send("aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventCleanup}))
+	if end, err := e.Wait("aaaaaaaa"); err != nil || end.End != cruise.EndCleanup {
+		t.Errorf("end %q, %v", end.End, err)
 	}
 }
 
@@ -172,6 +219,22 @@ func rollsOver(t *testing.T, at place) {
 	}
 	if over, err := e.Dead(); err != nil || !slices.Equal(over, []string{"aaaaaaaa.1"}) {
 		t.Errorf("left: %v, %v", over, err)
+	}
+}
+
+// Guards against a record that somebody wrote by hand, and that ends the process of every machine that takes it.
+func survives(t *testing.T, at place) {
+	c := &calm{saved: make(chan cruise.State, 1000)}
+	e := at.start(t, c)
+	defer func() { _ = e.Close() }()
+	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})
+	st.Stage = cruise.StageWatch // without a pull request
+	must.Do(t, e.Start("aaaaaaaa", st))
+	if _, err := e.Wait("aaaaaaaa"); err == nil || !strings.Contains(err.Error(), "cco went wrong") {
+		t.Errorf("%v", err)
+	}
+	if dead, err := e.Dead(); err != nil || !slices.Equal(dead, []string{"aaaaaaaa"}) {
+		t.Errorf("dead: %v, %v", dead, err)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestOnPostgres(t *testing.T) {
 	server := pgtest.Start(t)
 	fresh := func(t *testing.T) *pgxpool.Config { return must.Get(pgxpool.ParseConfig(server.Database(t)))(t) }
 	machine := func(t *testing.T, pool *pgxpool.Config, name string, c *calm) (*Engine, error) {
-		return OpenShared(t.Context(), pool, name, c, 0, slog.New(slog.DiscardHandler))
+		return openShared(t.Context(), pool, name, c, 0, slog.New(slog.DiscardHandler), sealer("of all"))
 	}
 	carries(t, func(t *testing.T) place {
 		pool := fresh(t)

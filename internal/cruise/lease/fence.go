@@ -45,29 +45,35 @@ func (h *Holder) Unbegin(flow string) {
 	delete(h.lives, flow)
 }
 
-// End records that a phase of this worker needs no home any more.
-func (h *Holder) End(ctx context.Context, phase string) error {
-	epoch, held := h.Held()[phase]
-	if !held {
-		return nil
-	}
-	p := Held{Phase: phase, Epoch: epoch}
+// End records that a phase of this worker needs no home any more. It has no effect for a later home of the phase.
+func (h *Holder) End(ctx context.Context, p Held) error {
 	if err := End(ctx, h.Table.DB, p); err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.held, phase) // it is not lost: what it still does ends by itself
+	if had, ok := h.held[p.Phase]; ok && had.epoch == p.Epoch {
+		delete(h.held, p.Phase) // it is not lost: what it still does ends by itself
+	}
 	return nil
 }
 
 // Elsewhere gives those of some phases that belong to the shared database and are not at home here.
 func (h *Holder) Elsewhere(ctx context.Context, phases []string) ([]string, error) {
+	return h.elsewhere(ctx, phases, false)
+}
+
+// EndedElsewhere gives those of some phases that were last at home on another machine, and have ended.
+func (h *Holder) EndedElsewhere(ctx context.Context, phases []string) ([]string, error) {
+	return h.elsewhere(ctx, phases, true)
+}
+
+func (h *Holder) elsewhere(ctx context.Context, phases []string, ended bool) ([]string, error) {
 	if len(phases) == 0 {
 		return nil, nil
 	}
 	rows, err := h.Table.DB.QueryContext(ctx, `SELECT phase, epoch FROM homes WHERE phase = ANY ($1)
-		AND worker IS DISTINCT FROM $2 ORDER BY phase`, phases, h.Worker.ID)
+		AND worker IS DISTINCT FROM $2 AND (ended OR NOT $3) ORDER BY phase`, phases, h.Worker.ID, ended)
 	all, err := scan(rows, err)
 	var gone []string
 	for _, p := range all {

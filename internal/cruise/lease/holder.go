@@ -17,12 +17,15 @@ type Holder struct {
 
 	incarnation int64
 
-	mu     sync.Mutex
-	until  time.Duration // when effects stop, by Boot
-	held   map[string]*holding
-	gone   []Held           // that were lost, until somebody asks
-	lives  map[string]int64 // epochs of the lives of phases that were begun here
-	beaten chan struct{}    // closed with the next beat
+	mu      sync.Mutex
+	until   time.Duration // when effects stop, by Boot
+	there   time.Time     // what the database's clock showed when Boot showed at
+	at      time.Duration
+	held    map[string]*holding
+	gone    []Held           // that were lost, until somebody asks
+	offered Offer            // what the others know
+	lives   map[string]int64 // epochs of the lives of phases that were begun here
+	beaten  chan struct{}    // closed with the next beat
 }
 
 // holding is a phase that this worker believes to have.
@@ -63,21 +66,39 @@ func (e *LapsedError) Unwrap() error { return e.Err }
 // Register makes the worker known. It has the phases of its earlier processes.
 func (h *Holder) Register(ctx context.Context) error {
 	sent := h.Boot()
-	n, err := h.Table.register(ctx, h.Worker)
+	n, there, err := h.Table.register(ctx, h.Worker)
 	if err != nil {
 		return err
 	}
 	h.incarnation = n
+	h.set(sent, there)
 	return h.renew(ctx, sent)
 }
 
 // Beat renews the lease, and learns which phases are no longer here.
 func (h *Holder) Beat(ctx context.Context) error {
 	sent := h.Boot()
-	if err := h.Table.beat(ctx, h.Worker.ID, h.incarnation); err != nil {
+	there, err := h.Table.beat(ctx, h.Worker.ID, h.incarnation)
+	if err != nil {
 		return err
 	}
+	h.set(sent, there)
 	return h.renew(ctx, sent)
+}
+
+// Now is the time by the database's clock, as of the last beat. All machines have it, whatever their own clocks show:
+// what one of them began to wait for goes on at another.
+func (h *Holder) Now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.there.Add(h.Boot() - h.at)
+}
+
+// set takes over the database's clock, which showed this at some moment since a beat was sent.
+func (h *Holder) set(sent time.Duration, there time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.there, h.at = there, sent+(h.Boot()-sent)/2
 }
 
 // renew counts the lease from before the beat was sent. It does so after the phases were read: until then this worker

@@ -3,6 +3,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -60,6 +61,8 @@ type Held struct {
 // Table is the shared record of workers and homes.
 type Table struct {
 	DB *sql.DB
+	// Beats, if set, are connections for beats alone: nothing else may make them wait.
+	Beats *sql.DB
 	// Term is for tests; 0 is the usual one. All workers of a database must have the same.
 	Term time.Duration
 }
@@ -95,9 +98,9 @@ var name = regexp.MustCompile(`^[0-9a-z][0-9a-z.-]{0,62}$`)
 // register makes the worker known, and takes the place of an earlier process of it: that one's phases are its own at
 // once, with a new epoch, because nobody else has them. As every change here it is one statement: a process that is
 // stopped in the middle of a transaction would hold locks for others.
-func (t *Table) register(ctx context.Context, w Worker) (incarnation int64, err error) {
+func (t *Table) register(ctx context.Context, w Worker) (incarnation int64, now time.Time, err error) {
 	if !name.MatchString(w.ID) {
-		return 0, fmt.Errorf("%q is not the name of a worker: letters, digits, dots and dashes", w.ID)
+		return 0, now, fmt.Errorf("%q is not the name of a worker: letters, digits, dots and dashes", w.ID)
 	}
 	err = t.DB.QueryRowContext(ctx, `WITH me AS (
 			INSERT INTO workers AS w (id, incarnation, labels, accounts, versions, slots, began_at, contact_since, beat_at)
@@ -110,11 +113,12 @@ func (t *Table) register(ctx context.Context, w Worker) (incarnation int64, err 
 			UPDATE homes SET epoch = CASE WHEN worker = $1 THEN epoch + 1 ELSE epoch END, refused = array_remove(refused, $1)
 			WHERE (worker = $1 OR $1 = ANY (refused)) AND NOT ended
 		)
-		SELECT incarnation FROM me`, w.ID, list(w.Labels), list(w.Accounts), list(w.Versions), w.Slots).Scan(&incarnation)
+		SELECT incarnation, clock_timestamp() FROM me`, w.ID, list(w.Labels), list(w.Accounts), list(w.Versions),
+		w.Slots).Scan(&incarnation, &now)
 	if err != nil {
-		return 0, fmt.Errorf("register worker %s: %w", w.ID, err)
+		return 0, now, fmt.Errorf("register worker %s: %w", w.ID, err)
 	}
-	return incarnation, nil
+	return incarnation, now, nil
 }
 
 // list is never null in the database.
@@ -125,25 +129,26 @@ func list(l []string) []string {
 	return l
 }
 
-// beat renews a worker's lease. Contact begins anew where beats were missing: the database may have been away, and
-// then others could not beat either.
-func (t *Table) beat(ctx context.Context, id string, incarnation int64) error {
-	r, err := t.DB.ExecContext(ctx, `UPDATE workers SET beat_at = clock_timestamp(),
+// beat renews a worker's lease, and says what time it is there. Contact begins anew where beats were missing: the
+// database may have been away, and then others could not beat either.
+func (t *Table) beat(ctx context.Context, id string, incarnation int64) (now time.Time, err error) {
+	err = cmp.Or(t.Beats, t.DB).QueryRowContext(ctx, `UPDATE workers SET beat_at = clock_timestamp(),
 			contact_since = CASE WHEN beat_at BETWEEN clock_timestamp() - make_interval(secs => $3) AND clock_timestamp()
 				THEN contact_since ELSE clock_timestamp() END
-		WHERE id = $1 AND incarnation = $2`, id, incarnation, (t.term() / 2).Seconds())
+		WHERE id = $1 AND incarnation = $2 RETURNING beat_at`, id, incarnation, (t.term() / 2).Seconds()).Scan(&now)
+	if errors.Is(err, sql.ErrNoRows) {
+		return now, &SupersededError{Worker: id}
+	}
 	if err != nil {
-		return fmt.Errorf("beat: %w", err)
+		return now, fmt.Errorf("beat: %w", err)
 	}
-	if n, err := r.RowsAffected(); err != nil || n != 1 {
-		return errors.Join(&SupersededError{Worker: id}, err)
-	}
-	return nil
+	return now, nil
 }
 
 // held lists the living phases that a worker has.
 func (t *Table) held(ctx context.Context, id string) ([]Held, error) {
-	rows, err := t.DB.QueryContext(ctx, `SELECT phase, epoch FROM homes WHERE worker = $1 AND NOT ended`, id)
+	rows, err := cmp.Or(t.Beats, t.DB).QueryContext(ctx, `SELECT phase, epoch FROM homes
+		WHERE worker = $1 AND NOT ended`, id)
 	return scan(rows, err)
 }
 
@@ -255,13 +260,17 @@ type Seen struct {
 	Load   float64       `json:"load"` // of its machine, for each core
 }
 
-// Workers lists all workers by name.
+// Workers lists all workers by name, but for those that can't be.
 func (t *Table) Workers(ctx context.Context) (all []Seen, err error) {
 	rows, err := t.DB.QueryContext(ctx, `SELECT id, array_to_json(labels), array_to_json(accounts),
-			array_to_json(versions), slots, load, began_at, beat_at,
-			extract(epoch FROM clock_timestamp() - beat_at)::float8,
+			array_to_json(versions), slots, CASE WHEN load BETWEEN 0 AND 1e6 THEN load ELSE 0 END,
+			least(greatest(began_at, 'epoch'), clock_timestamp()), least(greatest(beat_at, 'epoch'), clock_timestamp()),
+			extract(epoch FROM clock_timestamp() - least(greatest(beat_at, 'epoch'), clock_timestamp()))::float8,
+			w.beat_at BETWEEN clock_timestamp() - make_interval(secs => $1)
+				AND clock_timestamp() + make_interval(secs => $1), -- not while the clock was wrong
 			array_to_json(ARRAY(SELECT phase FROM homes WHERE worker = w.id AND NOT ended ORDER BY phase))
-		FROM workers w ORDER BY id`)
+		FROM workers w WHERE length(id) < 64 AND length(labels::text || accounts::text || versions::text) < 100000
+		ORDER BY id`, t.term().Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list workers: %w", err)
 	}
@@ -271,7 +280,7 @@ func (t *Table) Workers(ctx context.Context) (all []Seen, err error) {
 		var age float64
 		var labels, accounts, versions, phases []byte
 		if err := rows.Scan(&s.ID, &labels, &accounts, &versions, &s.Slots, &s.Load, &s.Began, &s.Beat, &age,
-			&phases); err != nil {
+			&s.Alive, &phases); err != nil {
 			return nil, fmt.Errorf("list workers: %w", err)
 		}
 		err := errors.Join(json.Unmarshal(labels, &s.Labels), json.Unmarshal(accounts, &s.Accounts),
@@ -280,8 +289,9 @@ func (t *Table) Workers(ctx context.Context) (all []Seen, err error) {
 			return nil, fmt.Errorf("list workers: %w", err)
 		}
 		s.Age = time.Duration(age * float64(time.Second))
-		s.Alive = s.Age < t.term()
-		all = append(all, s)
+		if name.MatchString(s.ID) {
+			all = append(all, s)
+		}
 	}
 	return all, rows.Err()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // machine is a worker with a boot clock that a test moves.
@@ -52,6 +53,25 @@ func takes(t *testing.T, m *machine, want ...Held) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s took (-want +got):\n%s", m.Worker.ID, diff)
 	}
+}
+
+// Guards against a worker that loses its phases because something else of it has all connections.
+func TestBeatsWaitForNothingElse(t *testing.T) {
+	address := must.Get(server.Create(t.Context()))(t)
+	var pools [2]*sql.DB
+	for i := range pools {
+		pools[i] = must.Get(sql.Open("pgx", address))(t)
+		pools[i].SetMaxOpenConns(1)
+		defer func() { _ = pools[i].Close() }()
+	}
+	must.Get(store.OpenShared(t.Context(), pools[0]))(t)
+	m := worker(t, pools[0], "a")
+	busy := must.Get(pools[0].Conn(t.Context()))(t)
+	defer func() { _ = busy.Close() }()
+	m.Table.Beats = pools[1]
+	ctx, cancel := context.WithTimeout(t.Context(), Term)
+	defer cancel()
+	must.Do(t, m.Beat(ctx))
 }
 
 // calm lets a worker have been in contact for a whole lease.
@@ -115,46 +135,52 @@ func TestSlotsBoundWhatIsHeld(t *testing.T) {
 	takes(t, w, Held{"ccc", 1})
 }
 
-// Guards against two workers with one phase.
+// Guards against two workers with one phase, because they took it at the same moment: from the queue, or from a worker
+// that is dead.
 func TestTwoThatTakeAtOnceShareNothing(t *testing.T) {
 	db := postgres(t)
-	const phases, workers, each = 60, 4, 20
+	const phases, workers, rounds = 60, 4, 20
 	var all []string
 	for i := range phases {
 		all = append(all, fmt.Sprintf("p%02d", i))
 	}
 	enqueue(t, db, all...)
-	dead := worker(t, db, "dead", func(w *Worker) { w.Slots = 30 })
-	must.Get(dead.Take(t.Context()))(t) // half of them are its, the others wait
+	worker(t, db, "dead")
 	age(t, db, Term+time.Second)
 	var ms []*machine
 	for i := range workers {
-		m := worker(t, db, fmt.Sprintf("w%d", i), func(w *Worker) { w.Slots = each })
-		calm(t, db, m)
-		ms = append(ms, m)
+		ms = append(ms, worker(t, db, fmt.Sprintf("w%d", i), func(w *Worker) { w.Slots = phases }))
 	}
-	var mu sync.Mutex
-	got := map[string]int{}
-	var wg sync.WaitGroup
-	for _, m := range ms {
-		wg.Go(func() {
-			for range 10 {
+	for round := range int64(rounds) {
+		must.Get(db.ExecContext(t.Context(),
+			`UPDATE homes SET worker = CASE WHEN phase < 'p30' THEN 'dead' END`))(t) // the others wait
+		must.Get(db.ExecContext(t.Context(), `UPDATE workers SET beat_at = clock_timestamp(),
+			contact_since = clock_timestamp() - interval '1 hour' WHERE id <> 'dead'`))(t)
+		var mu sync.Mutex
+		got := map[string][]int64{}
+		begin, took := make(chan struct{}), map[string]int{}
+		var wg sync.WaitGroup
+		for _, m := range ms {
+			wg.Go(func() {
+				<-begin
 				h, err := m.Take(t.Context())
 				if err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
+				defer mu.Unlock()
+				took[m.Worker.ID] = len(h)
 				for _, p := range h {
-					got[p.Phase]++
+					got[p.Phase] = append(got[p.Phase], p.Epoch)
 				}
-				mu.Unlock()
+			})
+		}
+		close(begin)
+		wg.Wait()
+		for _, p := range all {
+			if !slices.Equal(got[p], []int64{round + 1}) {
+				t.Fatalf("in round %d phase %s was taken with epochs %v; %v", round, p, got[p], took)
 			}
-		})
-	}
-	wg.Wait()
-	for _, p := range all {
-		if got[p] != 1 {
-			t.Errorf("phase %s was taken %d times", p, got[p])
 		}
 	}
 }
@@ -340,6 +366,25 @@ func TestAClockThatIsAMinuteOff(t *testing.T) {
 	calm(t, db, b)
 	age(t, db, -time.Minute, "a")
 	takes(t, b, Held{"p", 2})
+}
+
+// Guards against a phase that counts its waits by the clock of the machine that it happens to be at.
+func TestAllMachinesHaveTheDatabasesTime(t *testing.T) {
+	db := postgres(t)
+	a, b := worker(t, db, "a"), worker(t, db, "b")
+	near := func(m *machine, later time.Duration) {
+		t.Helper()
+		var there time.Time
+		must.Do(t, db.QueryRowContext(t.Context(), `SELECT clock_timestamp()`).Scan(&there))
+		if off := m.Now().Sub(there.Add(later)); off > 0 || off < -time.Minute {
+			t.Errorf("%s is %v before the database", m.Worker.ID, off)
+		}
+	}
+	b.boot += 5 * time.Hour // it has passed since its last beat
+	near(a, 0)
+	near(b, 5*time.Hour)
+	must.Do(t, b.Beat(t.Context()))
+	near(b, 0)
 }
 
 // Guards against a worker that waits for its own lease after a restart.

@@ -4,7 +4,7 @@ import "testing"
 
 func TestNamesOfWorkers(t *testing.T) {
 	for _, id := range []string{"", "-", "a b", "A", "../x", "a\n", string(make([]byte, 64))} {
-		if _, err := (&Table{}).register(t.Context(), Worker{ID: id}); err == nil {
+		if _, _, err := (&Table{}).register(t.Context(), Worker{ID: id}); err == nil {
 			t.Errorf("%q is a name", id)
 		}
 	}

@@ -17,22 +17,34 @@ type Offer struct {
 	Load     float64
 }
 
-// Offer says what the worker has now. With something new it looks again at phases that it has refused.
-func (h *Holder) Offer(ctx context.Context, o Offer) error {
+// Offer says what the worker has now, and gives how many workers are alive. With something new it looks again at phases
+// that it has refused. Phases of an account that it has no token of any more, or of a version that it can't replay, are
+// for others.
+func (h *Holder) Offer(ctx context.Context, o Offer) (alive int, err error) {
 	h.mu.Lock()
-	same := slices.Equal(h.Worker.Accounts, o.Accounts) && slices.Equal(h.Worker.Labels, o.Labels)
+	same := slices.Equal(h.offered.Accounts, o.Accounts) && slices.Equal(h.offered.Labels, o.Labels)
 	h.Worker.Accounts, h.Worker.Labels = o.Accounts, o.Labels
 	h.mu.Unlock()
-	_, err := h.Table.DB.ExecContext(ctx, `WITH me AS (
+	err = h.Table.DB.QueryRowContext(ctx, `WITH me AS (
 			UPDATE workers SET accounts = $3, labels = $4, load = $5 WHERE id = $1 AND incarnation = $2 RETURNING id
+		), again AS (
+			UPDATE homes SET refused = array_remove(refused, $1)
+			WHERE $6 AND $1 = ANY (refused) AND NOT ended AND EXISTS (SELECT 1 FROM me)
+		), others AS (
+			UPDATE homes SET worker = NULL, epoch = epoch + 1
+			WHERE worker = $1 AND NOT ended AND NOT (account = ANY ($3) AND version = ANY ($8)) AND EXISTS (SELECT 1 FROM me)
 		)
-		UPDATE homes SET refused = array_remove(refused, $1)
-		WHERE $6 AND $1 = ANY (refused) AND NOT ended AND EXISTS (SELECT 1 FROM me)`,
-		h.Worker.ID, h.incarnation, list(o.Accounts), list(o.Labels), o.Load, !same)
+		SELECT count(*) FROM workers w WHERE w.beat_at BETWEEN clock_timestamp() - make_interval(secs => $7)
+			AND clock_timestamp() + make_interval(secs => $7)`,
+		h.Worker.ID, h.incarnation, list(o.Accounts), list(o.Labels), o.Load, !same, h.Table.term().Seconds(),
+		list(h.Worker.Versions)).Scan(&alive)
 	if err != nil {
-		return fmt.Errorf("say what this worker has: %w", err)
+		return 0, fmt.Errorf("say what this worker has: %w", err)
 	}
-	return nil
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.offered = o
+	return alive, nil
 }
 
 // Waiting is a phase that no living worker has.
@@ -55,11 +67,13 @@ const settling = 20 * time.Second
 
 // Waiting lists the phases that no living worker has, the longest wait first, and says why nobody takes them.
 func (t *Table) Waiting(ctx context.Context) (all []Waiting, err error) {
-	rows, err := t.DB.QueryContext(ctx, `SELECT h.phase, h.account, array_to_json(h.needs), h.version, h.queued_at,
-			COALESCE(h.worker, ''), array_to_json(h.refused),
-			extract(epoch FROM clock_timestamp() - h.queued_at)::float8
+	rows, err := t.DB.QueryContext(ctx, `SELECT h.phase, h.account, array_to_json(h.needs), h.version,
+			least(greatest(h.queued_at, 'epoch'), clock_timestamp()), COALESCE(h.worker, ''), array_to_json(h.refused),
+			extract(epoch FROM clock_timestamp() - least(greatest(h.queued_at, 'epoch'), clock_timestamp()))::float8
 		FROM homes h LEFT JOIN workers w ON w.id = h.worker
-		WHERE NOT h.ended AND (w.id IS NULL OR w.beat_at <= clock_timestamp() - make_interval(secs => $1))
+		WHERE NOT h.ended AND (w.id IS NULL OR w.beat_at NOT BETWEEN
+			clock_timestamp() - make_interval(secs => $1) AND clock_timestamp() + make_interval(secs => $1))
+			AND length(h.phase || h.account || h.version || h.needs::text || h.refused::text) < 100000
 		ORDER BY h.queued_at, h.phase`, t.term().Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list phases that wait: %w", err)

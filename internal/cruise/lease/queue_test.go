@@ -61,21 +61,59 @@ func TestAnOfferChangesWhatAWorkerTakes(t *testing.T) {
 	w := worker(t, db, "w", func(w *Worker) { w.Accounts, w.Labels = nil, nil })
 	offer := Offer{Labels: []string{"box:a"}, Accounts: []string{ada.String()}, Load: 0.5}
 	takes(t, w)
-	must.Do(t, w.Offer(t.Context(), Offer{Labels: offer.Labels}))
+	must.Get(w.Offer(t.Context(), Offer{Labels: offer.Labels}))(t)
 	takes(t, w)
-	must.Do(t, w.Offer(t.Context(), offer))
+	must.Get(w.Offer(t.Context(), offer))(t)
 	takes(t, w, Held{"p", 1})
 	must.Do(t, w.Refuse(t.Context(), Held{"p", 1}))
 	offer.Load = 1.5
-	must.Do(t, w.Offer(t.Context(), offer)) // nothing that a phase could need has changed
+	must.Get(w.Offer(t.Context(), offer))(t) // nothing that a phase could need has changed
 	takes(t, w)
 	if got := must.Get(w.Table.Workers(t.Context()))(t); len(got) != 1 || got[0].Load != 1.5 {
 		t.Errorf("%+v", got)
 	}
 	offer.Labels = append(offer.Labels, "gpu")
-	must.Do(t, w.Offer(t.Context(), offer))
+	must.Get(w.Offer(t.Context(), offer))(t)
 	takes(t, w, Held{"p", 2})
-	must.Do(t, w.Offer(t.Context(), Offer{Labels: offer.Labels})) // its token is gone: nothing more is taken
+	must.Get(w.Offer(t.Context(), Offer{Labels: offer.Labels}))(t) // its token is gone: nothing more is taken
 	enqueue(t, db, "qq")
 	takes(t, w)
+	worker(t, db, "silent")
+	worker(t, db, "other")
+	age(t, db, Term+time.Second, "silent")
+	if alive := must.Get(w.Offer(t.Context(), offer))(t); alive != 2 {
+		t.Errorf("%d workers are alive", alive)
+	}
+}
+
+// Guards against a phase that goes on as somebody else: its worker was started again with the token of another account,
+// or is another program than before.
+func TestAWorkerKeepsNothingOfAnotherAccountOrVersion(t *testing.T) {
+	db := postgres(t)
+	for _, p := range []string{"p", "q"} {
+		enqueue(t, db, p)
+	}
+	must.Get(db.ExecContext(t.Context(), `UPDATE homes SET version = 'new' WHERE phase = 'q'`))(t)
+	w := worker(t, db, "w", func(w *Worker) { w.Versions = append(w.Versions, "new") })
+	takes(t, w, Held{"p", 1}, Held{"q", 1})
+	offer := Offer{Accounts: w.Worker.Accounts, Labels: w.Worker.Labels}
+	must.Get(w.Offer(t.Context(), offer))(t)
+	must.Do(t, w.Beat(t.Context()))
+	if held := w.Held(); len(held) != 2 {
+		t.Errorf("what it can run is gone: %v", held)
+	}
+	old := worker(t, db, "w") // the same worker, and an older program
+	must.Get(old.Offer(t.Context(), offer))(t)
+	must.Do(t, old.Beat(t.Context()))
+	if held := old.Held(); len(held) != 1 || held["p"] != 2 {
+		t.Errorf("an older program has %v", held)
+	}
+	offer.Accounts = []string{"forge.example/eve"}
+	must.Get(old.Offer(t.Context(), offer))(t)
+	if err := old.Check(t.Context(), "p", 2); err == nil {
+		t.Error("another account acts for it")
+	}
+	takes(t, old)
+	other := worker(t, db, "other", func(w *Worker) { w.Versions = append(w.Versions, "new") })
+	takes(t, other, Held{"p", 4}, Held{"q", 4})
 }

@@ -42,6 +42,8 @@ const (
 	answering = 500 * time.Millisecond
 	// maxAsked and maxAnswer bound what is believed to be a question or an answer.
 	maxAsked, maxAnswer = 1 << 14, 8 << 20
+	// maxAtOnce bounds how many questions are taken at a time.
+	maxAtOnce = 100
 )
 
 // Look looks here, or has the watcher look.
@@ -95,7 +97,8 @@ func (t *Table) watcher(ctx context.Context, repo, me string) (who string, err e
 			INSERT INTO watchers AS w (repo, worker, until) VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))
 			ON CONFLICT (repo) DO UPDATE SET worker = excluded.worker, until = excluded.until
 			WHERE w.worker = $2 OR w.until < clock_timestamp() OR NOT EXISTS (SELECT 1 FROM workers l
-				WHERE l.id = w.worker AND l.beat_at > clock_timestamp() - make_interval(secs => $4))
+				WHERE l.id = w.worker AND l.beat_at BETWEEN clock_timestamp() - make_interval(secs => $4)
+					AND clock_timestamp() + make_interval(secs => $4))
 			RETURNING w.worker
 		)
 		SELECT COALESCE((SELECT worker FROM mine), (SELECT worker FROM watchers WHERE repo = $1), '')`,
@@ -190,9 +193,10 @@ func (t *Table) asked(ctx context.Context, me string) (list []question, err erro
 	rows, err := t.DB.QueryContext(ctx, `WITH old AS (
 			DELETE FROM looks WHERE asked_at < clock_timestamp() - interval '5 minutes'
 		)
-		UPDATE looks SET taken = TRUE WHERE watcher = $1 AND NOT taken
-			AND asked_at >= clock_timestamp() - make_interval(secs => $2) AND octet_length(asked) <= $3
-		RETURNING n, repo, step, asked`, me, patience.Seconds(), maxAsked)
+		UPDATE looks SET taken = TRUE WHERE n IN (
+			SELECT n FROM looks WHERE watcher = $1 AND NOT taken AND asked_at >= clock_timestamp() - make_interval(secs => $2)
+				AND octet_length(asked) <= $3 AND length(repo) <= $3 AND length(step) <= $3 ORDER BY n LIMIT $4)
+		RETURNING n, repo, step, asked`, me, patience.Seconds(), maxAsked, maxAtOnce)
 	if err != nil {
 		return nil, fmt.Errorf("look what others ask: %w", err)
 	}

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +35,7 @@ type Worker struct {
 
 	mu       sync.Mutex
 	settling map[string]time.Time // phases that are made ready, or when that is tried again
+	leaving  map[string]int       // phases that are being given up: none of them is begun meanwhile
 	handed   map[string]bool      // events that their phases were given here
 	said     string               // the last trouble that was reported
 	under    sync.WaitGroup
@@ -99,10 +99,30 @@ func (w *Worker) leave(ctx context.Context) error {
 	}
 	gone, err := w.Holder.Elsewhere(ctx, here)
 	for _, phase := range gone {
-		w.Report("phase %s goes on elsewhere", phase)
-		w.apart(func() { w.Trouble(w.Abandon(ctx, phase)) })
+		w.abandon(ctx, phase)
 	}
 	return err
+}
+
+// abandon gives a phase up, beside everything else.
+func (w *Worker) abandon(ctx context.Context, phase string) {
+	w.Report("phase %s goes on elsewhere", phase)
+	w.left(phase, 1)
+	w.apart(func() {
+		defer w.left(phase, -1)
+		w.Trouble(w.Abandon(ctx, phase))
+	})
+}
+
+func (w *Worker) left(phase string, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.leaving == nil {
+		w.leaving = map[string]int{}
+	}
+	if w.leaving[phase] += n; w.leaving[phase] == 0 {
+		delete(w.leaving, phase)
+	}
 }
 
 // answer takes new tokens from commands of this machine until the context ends.
@@ -190,8 +210,7 @@ func (w *Worker) tick(ctx context.Context) error {
 // turn gives up what was lost, takes what waits, begins what is new here and delivers what was sent.
 func (w *Worker) turn(ctx context.Context) error {
 	for _, h := range w.Holder.Gone() {
-		w.Report("phase %s goes on elsewhere", h.Phase)
-		w.apart(func() { w.Trouble(w.Abandon(ctx, h.Phase)) })
+		w.abandon(ctx, h.Phase)
 	}
 	if err := w.endHomes(ctx); err != nil {
 		return err
@@ -213,12 +232,12 @@ func (w *Worker) apart(do func()) {
 	go func() { defer w.under.Done(); do() }()
 }
 
-// mayBegin says whether a phase is not being made ready, and did not just fail to be.
+// mayBegin says whether a phase is not being made ready or given up, and did not just fail to be.
 func (w *Worker) mayBegin(phase string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	until, known := w.settling[phase]
-	if known && w.Now().Before(until) {
+	if known && w.Now().Before(until) || w.leaving[phase] > 0 {
 		return false
 	}
 	if w.settling == nil {
@@ -235,8 +254,8 @@ func (w *Worker) endHomes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, phase := range ended {
-		if err := w.Holder.End(ctx, phase); err != nil {
+	for phase, epoch := range ended {
+		if err := w.Holder.End(ctx, lease.Held{Phase: phase, Epoch: epoch}); err != nil {
 			return err
 		}
 	}
@@ -267,7 +286,7 @@ func (w *Worker) begin(ctx context.Context, h lease.Held) {
 
 // log adds a line to a phase's log. A failure must not stop a phase.
 func (w *Worker) log(ctx context.Context, phase, words string) {
-	_ = w.Store.Log(ctx, phase, w.Now(), words)
+	_ = w.Store.Log(ctx, phase, w.Holder.Now(), words)
 }
 
 func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
@@ -281,7 +300,7 @@ func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
 	}
 	before := cruise.FlowID(p.ID, st.Flow)
 	st.Flow++
-	rec, err := steps.Record(p.ID, st, w.Now())
+	rec, err := steps.Record(p.ID, st, w.Holder.Now())
 	if err != nil {
 		return err
 	}
@@ -299,7 +318,11 @@ func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
 	flow := cruise.FlowID(p.ID, st.Flow)
 	w.Holder.Begin(flow, h)
 	w.log(ctx, p.ID, fmt.Sprintf("worker %s goes on with it", w.Holder.Worker.ID))
-	return w.engine.Start(flow, st)
+	if err := w.engine.Start(flow, st); err != nil {
+		w.Holder.Unbegin(flow) // what may run of it is given up with the next life
+		return err
+	}
+	return nil
 }
 
 // tendHeld restarts lives that the engine has given up, and forgets those that are over.
@@ -331,114 +354,34 @@ func (w *Worker) deliverMail(ctx context.Context) error {
 	}
 	known := map[string]bool{}
 	for phase, sent := range mail {
-		flow := w.Holder.Begun(lease.Held{Phase: phase, Epoch: w.Holder.Held()[phase]})
-		if flow == "" {
-			continue
-		}
-		for _, v := range sent {
-			key := flow + " " + v.ID
-			known[key] = true
-			if w.handed[key] {
-				continue
-			}
-			var ev cruise.Event
-			if err := json.Unmarshal(v.Event, &ev); err != nil || ev.ID != v.ID {
-				w.Trouble(errors.Join(w.Store.Unkeep(ctx, phase, v.ID), err))
-				continue
-			}
-			if err := w.engine.Send(flow, ev); err != nil {
-				return err
-			}
-			w.Inbox.Notice(phase, ev)
-		}
+		err = errors.Join(err, w.deliverTo(ctx, phase, sent, known))
 	}
 	w.handed = known
+	return err
+}
+
+// deliverTo gives a phase what was sent to it and it was not given before, and notes what it has been given.
+func (w *Worker) deliverTo(ctx context.Context, phase string, sent []store.Sent, known map[string]bool) error {
+	flow := w.Holder.Begun(lease.Held{Phase: phase, Epoch: w.Holder.Held()[phase]})
+	if flow == "" {
+		return nil
+	}
+	for _, v := range sent {
+		key := flow + " " + v.ID
+		if w.handed[key] {
+			known[key] = true
+			continue
+		}
+		var ev cruise.Event
+		if err := json.Unmarshal(v.Event, &ev); err != nil || ev.ID != v.ID {
+			w.Trouble(errors.Join(w.Store.Unkeep(ctx, phase, v.ID), err))
+			continue
+		}
+		if err := w.engine.Send(flow, ev); err != nil {
+			return err
+		}
+		known[key] = true
+		w.Inbox.Notice(phase, ev)
+	}
 	return nil
-}
-
-// Queue is how commands reach phases of a shared database, from any machine.
-type Queue struct {
-	Store *store.Store
-	Now   func() time.Time
-	// Version is that of the phases that this program makes.
-	Version string
-	// Home says what a phase needs.
-	Home func(ctx context.Context, st cruise.State) (lease.Home, error)
-	// Bundle gives commits of the user's that were never pushed, nil if there are none.
-	Bundle func(ctx context.Context, id string, st cruise.State) (*store.Bundle, error)
-}
-
-// Start has a phase wait for a worker.
-func (q *Queue) Start(ctx context.Context, id string, st cruise.State) error {
-	if st.PR != nil {
-		if err := alone(ctx, q.Store, id, st.PR.URL); err != nil {
-			return err
-		}
-	}
-	home, err := q.Home(ctx, st)
-	if err != nil {
-		return err
-	}
-	home.Phase, home.Version = id, q.Version
-	bundle, err := q.Bundle(ctx, id, st)
-	if err != nil {
-		return err
-	}
-	rec, err := steps.Record(id, st, q.Now())
-	if err != nil {
-		return err
-	}
-	return q.Store.SavePhaseAnd(ctx, rec, func(tx *sql.Tx) error {
-		if bundle != nil {
-			if err := store.PutBundle(ctx, tx, *bundle); err != nil {
-				return err
-			}
-		}
-		return lease.Enqueue(ctx, tx, home)
-	})
-}
-
-// Send keeps an event for a phase, whose worker gives it to it soon, or revives one that has ended.
-func (q *Queue) Send(ctx context.Context, id string, ev cruise.Event) error {
-	if !eventID.MatchString(ev.ID) {
-		return fmt.Errorf("%q is not the id of an event", ev.ID)
-	}
-	data, err := json.Marshal(ev)
-	if err != nil {
-		return err
-	}
-	p, err := q.Store.Phase(ctx, id)
-	if err != nil {
-		return err
-	}
-	if p.Ended {
-		if err := q.revive(ctx, p, ev); err != nil {
-			return err
-		}
-	} else if ev.Kind == cruise.EventResume {
-		if err := lease.Retry(ctx, q.Store.DB(), id); err != nil {
-			return err
-		}
-	}
-	return q.Store.Keep(ctx, id, store.Sent{ID: ev.ID, At: ev.At, Event: data})
-}
-
-func (q *Queue) revive(ctx context.Context, p store.Phase, ev cruise.Event) error {
-	st, err := stateOf(p)
-	if err != nil {
-		return err
-	}
-	if st, err = st.Revive(ev, q.Now()); err != nil {
-		return err
-	}
-	if st.PR != nil {
-		if err := alone(ctx, q.Store, p.ID, st.PR.URL); err != nil {
-			return err
-		}
-	}
-	rec, err := steps.Record(p.ID, st, q.Now())
-	if err != nil {
-		return err
-	}
-	return q.Store.SavePhaseAnd(ctx, rec, func(tx *sql.Tx) error { return lease.Requeue(ctx, tx, p.ID, q.Version) })
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -25,13 +26,21 @@ import (
 type lives struct {
 	started, sent, given []string
 	dead                 []string
+	broken               error  // nothing can be started
+	refuses              string // a life that nothing can be sent to
 }
 
 func (e *lives) Start(flow string, _ cruise.State) error {
+	if e.broken != nil {
+		return e.broken
+	}
 	e.started = append(e.started, flow)
 	return nil
 }
 func (e *lives) Send(flow string, ev cruise.Event) error {
+	if flow == e.refuses {
+		return errors.New("there is no such life")
+	}
 	e.sent = append(e.sent, flow+" "+ev.ID)
 	return nil
 }

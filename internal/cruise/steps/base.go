@@ -95,8 +95,10 @@ func (w *Watcher) tip(ctx context.Context, f Forge, repo, branch string, now boo
 		return "", nil
 	}
 	r := w.repo(repo)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	if err := r.take(ctx); err != nil {
+		return "", err
+	}
+	defer r.leave()
 	if t, ok := r.tips[branch]; ok && !now && !w.Now().Before(t.at) && w.Now().Sub(t.at) < tipFor {
 		return t.commit, nil
 	}

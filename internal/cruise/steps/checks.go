@@ -74,8 +74,10 @@ const ahead = 25
 // them, the oldest first, so that these need not ask; one whose checks have changed is woken.
 func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forge.Checked, error) {
 	r := w.repo(in.Repo)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	if err := r.take(ctx); err != nil {
+		return forge.Checked{}, err
+	}
+	defer r.leave()
 	now := w.Now()
 	c := r.checks[in.PR]
 	if c == nil || c.phase != in.Phase {
@@ -132,25 +134,35 @@ const (
 
 // spare is how many requests there are left to be made sooner than is due.
 type spare struct {
-	mu   sync.Mutex
-	used float64
-	at   time.Time
+	mu       sync.Mutex
+	used     float64
+	at       time.Time
+	machines int // that share it
 }
+
+// Share says among how many machines of one user the requests are divided that are made sooner than is due.
+func (w *Watcher) Share(machines int) {
+	w.spare.mu.Lock()
+	defer w.spare.mu.Unlock()
+	w.spare.machines = machines
+}
+
+func (s *spare) most() float64 { return spares / float64(max(1, s.machines)) }
 
 func (s *spare) add(now time.Time, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if past := now.Sub(s.at); past > 0 {
-		s.used, s.at = s.used-past.Hours()*spares, now
+		s.used, s.at = s.used-past.Hours()*s.most(), now
 	}
-	s.used = min(max(s.used, 0)-float64(n), spares)
+	s.used = min(max(s.used, 0)-float64(n), s.most())
 }
 
 func (s *spare) has(now time.Time) bool {
 	s.add(now, 0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.used+1 <= spares
+	return s.used+1 <= s.most()
 }
 
 // due are the other requests whose checks are waited for, and will be asked for soon. What nobody has asked for in the

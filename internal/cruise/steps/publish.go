@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Publish brings the workspace's commits to the host, examined.
@@ -97,7 +98,7 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error
 	if err := d.push(ctx, f, in); err != nil {
 		return cruise.Pushed{}, err
 	}
-	if err := d.notePush(in.Phase); err != nil {
+	if err := d.NotePush(in.Phase); err != nil {
 		return cruise.Pushed{}, temporary(err)
 	}
 	// The forge's own clock after the push: later comments are about this commit.
@@ -142,12 +143,13 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 // settling is how long a forge may take to show a push everywhere: until then something may still be missing.
 const settling = 2 * time.Minute
 
-func (d *Doer) notePush(phase string) error {
+// NotePush notes that something of a phase was pushed, here or by the machine that had it before.
+func (d *Doer) NotePush(phase string) error {
 	name := filepath.Join(d.dir(phase), "pushed")
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(name, []byte(d.Now().UTC().Format(time.RFC3339)), 0o600)
+	return whole.Write(name, []byte(d.Now().UTC().Format(time.RFC3339)), 0o600)
 }
 
 // soon marks temporary failures, including what a forge does not find shortly after our push.

@@ -19,7 +19,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	d := &Doer{Data: data, Store: db, Now: time.Now, Watch: &Watcher{Now: time.Now}, Inbox: &Inbox{Store: db}}
 	look := d.Watch.repo("/r")
-	look.mu.Lock() // somebody looks
+	look.turn <- struct{}{} // somebody looks
 	st := cruise.NewState(cruise.Spec{Repo: "/r"})
 	st.Stage, st.PR = cruise.StageEnded, &cruise.PullRequest{Number: 1}
 	saved, sent := make(chan error, 1), make(chan error, 1)
@@ -41,7 +41,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Error("a command waits for a look at another phase's request")
 	}
-	look.mu.Unlock()
+	<-look.turn
 	if again := <-saved; err != nil || again != nil {
 		t.Error(err, again)
 	}

@@ -127,6 +127,82 @@ func TestOneLookServesAllPhasesOfARepository(t *testing.T) {
 	}
 }
 
+// Guards against comments that are lost because a phase is busy when another's look brings some of them, and against
+// those of a phase that never looks again.
+func TestWhatOthersLooksBringAddsUp(t *testing.T) {
+	now := time.Unix(100, 0)
+	w := &Watcher{Now: func() time.Time { now = now.Add(5 * time.Second); return now }}
+	f := &polls{}
+	look := func(phase string, pr int, mark string) forge.News {
+		t.Helper()
+		return must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Mark: mark}))(t)
+	}
+	look("a", 1, "m0")
+	said := func(n int) {
+		mark := forge.Mark(fmt.Sprint("m", n))
+		f.news = []forge.News{{Number: 1, Mark: mark, Comments: []forge.Comment{{ID: fmt.Sprint(n)}}}}
+		look("b", 2, "")
+		f.news = nil
+	}
+	said(1)
+	said(2)
+	if last := f.asked[len(f.asked)-1]; !slices.Contains(last, forge.Watched{Number: 1, Since: "m1"}) {
+		t.Errorf("asked %+v", last)
+	}
+	if n := look("a", 1, "m0"); len(n.Comments) != 2 || n.Comments[1].ID != "2" || n.Mark != "m2" {
+		t.Errorf("a sees %+v", n)
+	}
+	if n := look("a", 1, "m2"); len(n.Comments) != 0 || n.Mark != "m2" {
+		t.Errorf("a sees %+v again", n)
+	}
+	for n := range 2 * maxReady { // it is paused
+		said(n + 3)
+	}
+	if p := w.repo("/r").phases[1]; p != nil {
+		t.Errorf("%d comments are kept for it", len(p.ready.Comments))
+	}
+	f.news = []forge.News{{Number: 1, Mark: "m9999", Comments: []forge.Comment{{ID: "all of them"}}}}
+	if n := look("a", 1, "m2"); n.Mark != "m9999" ||
+		!slices.Contains(f.asked[len(f.asked)-1], forge.Watched{Number: 1, Since: "m2"}) {
+		t.Errorf("a sees %+v", n)
+	}
+}
+
+// Guards against a phase that can't be paused or removed because another's look at the same repository hangs.
+func TestALookIsGivenUpWhileAnotherHangs(t *testing.T) {
+	w := &Watcher{Now: time.Now}
+	hangs := make(chan struct{})
+	f := &hanging{at: hangs}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.look(ctx, f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1})
+		done <- err
+	}()
+	<-hangs
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := w.look(soon, f, cruise.LookIn{Phase: "b", Repo: "/r", PR: 2}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it gave up: %v", err)
+	}
+	stop()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("the other gave up: %v", err)
+	}
+}
+
+// hanging is a forge that answers nothing.
+type hanging struct {
+	Forge
+	at chan struct{}
+}
+
+func (h *hanging) Poll(ctx context.Context, _ []forge.Watched) ([]forge.News, error) {
+	close(h.at)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 // Guards against a merge that is told of once, to a phase that could not write it down.
 func TestAMergeIsToldOfUntilItIsTakenIn(t *testing.T) {
 	now := time.Unix(100, 0)
@@ -262,6 +338,10 @@ func TestReadingsOfChecksAreBounded(t *testing.T) {
 	if n := hour(); n > 2*spares+5 {
 		t.Errorf("%d after many changes", n)
 	}
+	w.Share(10) // machines of one user
+	if n := hour(); n > spares/10+14 {
+		t.Errorf("%d on one of ten machines", n)
+	}
 }
 
 func TestARequestThatWasDeletedHidesNoOther(t *testing.T) {
@@ -299,7 +379,7 @@ func TestWhatIsMissingShortlyAfterAPushIsWaitedFor(t *testing.T) {
 	if passes() {
 		t.Error("nothing was pushed, and it is waited for")
 	}
-	must.Do(t, d.notePush("a"))
+	must.Do(t, d.NotePush("a"))
 	d = &Doer{Data: d.Data, Now: d.Now} // also by the next process
 	if now = now.Add(119 * time.Second); !passes() {
 		t.Error("it is not waited for")
@@ -331,7 +411,7 @@ func TestEveryStepWaitsForWhatIsMissingShortlyAfterAPush(t *testing.T) {
 	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: func(context.Context, string) (Forge, error) {
 		return missing{}, nil
 	}}
-	must.Do(t, d.notePush("a"))
+	must.Do(t, d.NotePush("a"))
 	for name, do := range map[string]func() error{
 		"say":   func() error { return d.Say(t.Context(), cruise.SayIn{Phase: "a"}) },
 		"check": func() error { _, err := d.Check(t.Context(), cruise.CheckIn{Phase: "a"}); return err },

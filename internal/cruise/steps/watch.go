@@ -22,27 +22,47 @@ type Watcher struct {
 	spare spare
 }
 
-// watched is one repository.
+// watched is one repository. Looks at it come one after another.
 type watched struct {
-	mu     sync.Mutex
+	turn   chan struct{}         // holds something while somebody looks
 	phases map[int]*watchedPhase // by pull request
 	tips   map[string]tip        // of the branches that requests go into
 	checks map[int]*checking     // by pull request
 }
 
+// take waits until nobody looks, or the context ends: a forge may hang.
+func (r *watched) take(ctx context.Context) error {
+	select {
+	case r.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *watched) leave() { <-r.turn }
+
 type watchedPhase struct {
 	id    string
-	mark  forge.Mark
-	ready *forge.News // found by another's look, and not yet asked for
+	mark  forge.Mark  // up to which the phase was given everything
+	ready *forge.News // all that was found since then
 	at    time.Time   // of the last look
 	pull  forge.Pull  // as last read: a forge reports only changes, and a phase may ask again
+}
+
+// read is up to where the request was read.
+func (p *watchedPhase) read() forge.Mark {
+	if p.ready != nil {
+		return p.ready.Mark
+	}
+	return p.mark
 }
 
 // Forget stops watching a phase that has ended.
 func (w *Watcher) Forget(repo string, pr int) {
 	r := w.repo(repo)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.turn <- struct{}{}
+	defer r.leave()
 	delete(r.phases, pr)
 	delete(r.checks, pr)
 }
@@ -54,90 +74,90 @@ func (w *Watcher) repo(name string) *watched {
 		w.repos = map[string]*watched{}
 	}
 	if w.repos[name] == nil {
-		w.repos[name] = &watched{phases: map[int]*watchedPhase{}, checks: map[int]*checking{}}
+		w.repos[name] = &watched{turn: make(chan struct{}, 1), phases: map[int]*watchedPhase{}, checks: map[int]*checking{}}
 	}
 	return w.repos[name]
 }
 
-// fresh is how old a look may be to count for another phase: many are due at the same time after a restart.
-const fresh = time.Second
+const (
+	// fresh is how old a look may be to count for another phase: many are due at the same time after a restart.
+	fresh = time.Second
+	// maxReady is how many comments are kept for a phase that does not look. One with more is read when it does.
+	maxReady = 50
+)
 
 // look gives what is new for a phase since its mark.
 func (w *Watcher) look(ctx context.Context, f Forge, in cruise.LookIn) (forge.News, error) {
 	r := w.repo(in.Repo)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p := r.phases[in.PR]
-	if p == nil || p.id != in.Phase {
-		p = &watchedPhase{id: in.Phase}
-		r.phases[in.PR] = p
+	if err := r.take(ctx); err != nil {
+		return forge.News{}, err
 	}
-	n, err := w.lookAt(ctx, f, r, p, in)
-	n.Pull = p.pull
-	return n, err
-}
-
-func (w *Watcher) lookAt(ctx context.Context, f Forge, r *watched, p *watchedPhase,
-	in cruise.LookIn) (forge.News, error) {
-	if n := p.ready; n != nil && p.mark == forge.Mark(in.Mark) {
-		if p.ready, p.mark = nil, n.Mark; !in.Now {
-			return *n, nil
-		}
-		// The forge is asked for what came after that, and not for all of it once more.
-		more, err := w.poll(ctx, f, r, in)
-		if err != nil {
-			p.ready, p.mark = n, forge.Mark(in.Mark)
-			return forge.News{}, err
-		}
-		more.Comments = append(slices.Clone(n.Comments), more.Comments...)
-		return more, nil
+	defer r.leave()
+	p, mark := r.phases[in.PR], forge.Mark(in.Mark)
+	switch {
+	case p == nil || p.id != in.Phase:
+		p = &watchedPhase{id: in.Phase, mark: mark}
+		r.phases[in.PR] = p
+	case p.mark != mark: // it has not taken in what it was given
+		p.mark, p.ready, p.at = mark, nil, time.Time{}
 	}
 	// If the clock was set back, an old look must not count as new.
-	if since := w.Now().Sub(p.at); p.mark == forge.Mark(in.Mark) && !in.Now && since >= 0 && since < fresh {
-		return forge.News{Number: in.PR, Mark: p.mark}, nil
+	since := w.Now().Sub(p.at)
+	if in.Now || p.ready == nil && (since < 0 || since >= fresh) {
+		if err := w.poll(ctx, f, r, in.PR); err != nil {
+			return forge.News{}, err
+		}
 	}
-	p.mark, p.ready = forge.Mark(in.Mark), nil
-	return w.poll(ctx, f, r, in)
+	n := forge.News{Number: in.PR, Mark: p.mark}
+	if p.ready != nil {
+		n, p.mark, p.ready = *p.ready, p.ready.Mark, nil
+	}
+	n.Pull = p.pull
+	return n, nil
 }
 
-func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, in cruise.LookIn) (forge.News, error) {
+// poll asks the forge for what is new on all requests, for the phase of one of them.
+func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, pr int) error {
 	var all []forge.Watched
 	for n, p := range r.phases {
-		if p.ready == nil {
-			all = append(all, forge.Watched{Number: n, Since: p.mark})
-		}
+		all = append(all, forge.Watched{Number: n, Since: p.read()})
 	}
 	news, err := f.Poll(ctx, all)
 	if _, gone := errors.AsType[*forge.NotFoundError](err); gone && len(all) > 1 {
 		// A deleted request must not block looks at the others.
-		news, err = f.Poll(ctx, []forge.Watched{{Number: in.PR, Since: r.phases[in.PR].mark}})
+		all = []forge.Watched{{Number: pr, Since: r.phases[pr].read()}}
+		news, err = f.Poll(ctx, all)
 	}
 	if err != nil {
-		return forge.News{}, err
+		return err
 	}
-	mine := forge.News{Number: in.PR, Mark: r.phases[in.PR].mark}
 	at := w.Now()
-	for _, p := range r.phases {
-		p.at = at
+	for _, a := range all {
+		r.phases[a.Number].at = at
 	}
 	for _, n := range news {
 		p := r.phases[n.Number]
-		if p != nil && n.Pull.State != "" {
+		if p == nil {
+			continue
+		}
+		if n.Pull.State != "" {
 			p.pull = n.Pull
 		}
-		switch {
-		case n.Number == in.PR:
-			mine = n
-			p.mark = n.Mark
-		case p != nil && p.ready == nil:
-			// Its own next look takes the news from here, with its present mark.
-			p.ready = &n
-			if w.Wake != nil && worthWaking(n) && forge.Fence(ctx) == nil {
-				go w.Wake(p.id)
+		wake := n.Number != pr && worthWaking(n)
+		if n.Mark != p.read() || len(n.Comments) > 0 {
+			if p.ready != nil {
+				n.Comments = append(slices.Clone(p.ready.Comments), n.Comments...)
 			}
+			p.ready = &n
+		}
+		if n.Number != pr && len(n.Comments) > maxReady {
+			delete(r.phases, n.Number)
+		}
+		if wake && w.Wake != nil && forge.Fence(ctx) == nil {
+			go w.Wake(p.id)
 		}
 	}
-	return mine, nil
+	return nil
 }
 
 // worthWaking says whether the news are more than our own comments.

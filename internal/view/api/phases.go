@@ -35,9 +35,13 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	}
 	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
 		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
-		NextLook: st.NextLook, Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
+		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
 		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Log: []LogLine{}, Findings: []Finding{},
-		Verdicts: []Verdict{}, Held: []Comment{}}
+		Verdicts: []Verdict{}, Held: []Comment{}, Sessions: []Told{}}
+	if err := d.elsewhere(ctx, st, &out); err != nil {
+		return out, err
+	}
+	out.NextLook, _ = st.Next(time.Now())
 	if st.Question != "" {
 		out.Question = words.Parse(st.Question)
 	}
@@ -70,6 +74,22 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: words.Parse(c.Body), URL: webAddress(c.URL)})
 	}
 	return out, nil
+}
+
+// elsewhere says which machines a phase is on, where phases are shared.
+func (d *Desk) elsewhere(ctx context.Context, st cruise.State, out *PhaseDetail) error {
+	if !d.Sessions.Store.IsShared() {
+		return nil
+	}
+	out.Worker = st.Home
+	if _, err := d.Sessions.Store.Session(ctx, out.Session); err != nil {
+		out.Session = "" // it has no page here
+	}
+	told, err := d.App.SessionsOf(ctx, out.ID)
+	for _, c := range told {
+		out.Sessions = append(out.Sessions, Told{c.ID, c.Home, c.Agent, string(c.State), c.Silent, c.Cost, c.Tokens})
+	}
+	return err
 }
 
 // What a phase can want to know, beside whether it shall go on.

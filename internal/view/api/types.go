@@ -191,13 +191,26 @@ type PhaseDetail struct {
 	MaxRounds int          `json:"max_rounds" doc:"the limit of rounds"`
 	MaxCost   float64      `json:"max_cost" doc:"the limit of dollars; 0 is none"`
 	Tokens    int64        `json:"tokens" doc:"used"`
-	Session   string       `json:"session,omitempty" doc:"in which its author and fixers work"`
+	Session   string       `json:"session,omitempty" doc:"in which its author and fixers work, if it is on this machine"`
+	Worker    string       `json:"worker,omitempty" doc:"the machine that runs it, where phases are shared"`
+	Sessions  []Told       `json:"sessions" doc:"of all machines, where phases are shared"`
 	Bars      []Bar        `json:"bars" doc:"its timeline"`
 	Log       []LogLine    `json:"log" doc:"what it did, the last 500 lines"`
 	Findings  []Finding    `json:"findings" doc:"everything that was ever asked for"`
 	Verdicts  []Verdict    `json:"verdicts" doc:"of its reviewers"`
 	Held      []Comment    `json:"held" doc:"comments of strangers that wait for you"`
 	Gate      string       `json:"gate,omitempty" doc:"what a person must know of the change"`
+}
+
+// Told is a session of a phase as the machine that it is on told of it.
+type Told struct {
+	ID     string  `json:"id" doc:"of the session, on its machine"`
+	Worker string  `json:"worker" doc:"its machine"`
+	Agent  string  `json:"agent" doc:"who works"`
+	State  string  `json:"state" doc:"as it was last told"`
+	Silent bool    `json:"silent,omitempty" doc:"its machine is not heard of, so that the state may be an old one"`
+	Cost   float64 `json:"cost" doc:"dollars"`
+	Tokens int64   `json:"tokens" doc:"used"`
 }
 
 // Bar is a stretch of a phase's time.

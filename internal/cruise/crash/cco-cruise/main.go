@@ -3,7 +3,8 @@
 // CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_EACH how many at one
 // boundary whatever a step was given (another machine repeats steps at other times), CRASH_LIFE after how many steps a
 // phase begins a new life, CRASH_LEASE how many seconds a machine keeps its phases without a beat, and CRASH_VERSION of
-// which version it is.
+// which version it is. CRASH_HOLD is a file that it makes at the boundary CRASH_AT ("before merge") unless it is
+// there: it then waits until there is another with ".go" at the end of its name.
 package main
 
 import (
@@ -38,7 +39,7 @@ func main() {
 			p.Wrap = func(s cruise.Steps) cruise.Steps {
 				return &killer{Steps: s, log: log, only: os.Getenv("CRASH_ONLY"), every: number("CRASH_EVERY"),
 					most: number("CRASH_MAX"), each: number("CRASH_EACH"),
-					seed: os.Getenv("CRASH_SEED")}
+					seed: os.Getenv("CRASH_SEED"), hold: os.Getenv("CRASH_HOLD"), at: os.Getenv("CRASH_AT")}
 			}
 		}
 		return cruising.For(p)
@@ -57,6 +58,7 @@ type killer struct {
 	every, most int
 	each        int // kills at a boundary of a step whatever its input, 0 for one with each input
 	seed        string
+	hold, at    string
 	mu          sync.Mutex
 }
 
@@ -70,6 +72,9 @@ func (k *killer) Within(ctx context.Context, flow string, step func(context.Cont
 
 // At is one boundary. A repeated step has the same input, so its boundary is recognised and does not kill twice.
 func (k *killer) At(when, step string, in json.RawMessage) {
+	if when+" "+step == k.at {
+		k.wait()
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sum := sha256.Sum256(append([]byte(when+step), in...))
@@ -97,4 +102,19 @@ func (k *killer) At(when, step string, in json.RawMessage) {
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {} // the signal ends it here
+}
+
+// wait is held, unless somebody was before.
+func (k *killer) wait() {
+	f, err := os.OpenFile(k.hold, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	_ = f.Close()
+	for {
+		if _, err := os.Stat(k.hold + ".go"); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // only the pace of asking
+	}
 }

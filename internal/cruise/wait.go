@@ -1,0 +1,140 @@
+package cruise
+
+import (
+	"context"
+	"reflect"
+	"time"
+)
+
+// longestWait is how long a phase waits at most until it looks itself again, and records that.
+const longestWait = time.Hour
+
+// Wait is a wait of a phase for which a look has found nothing to do. The request is looked at meanwhile, less and less
+// often, and none of that is recorded: a hundred phases that wait for days would do little else than write down that
+// nothing happened.
+type Wait struct {
+	Look  LookIn
+	Known News      // what there was to see
+	Due   time.Time // when to look first
+	Pace  Backoff   // how long that is waited for
+	Until time.Time // the first look after this ends the wait
+}
+
+// Longest is how long an engine waits for an event: longer than the looks take.
+func (w Wait) Longest() time.Duration { return max(w.Until.Sub(w.Due), 0) + 3*lastWait }
+
+// Watch looks until there is reason to end the wait, and tells of that, again and again where it can't: what was found
+// must not stay unsaid until the wait is over. Last is when a look found nothing new.
+func (w Wait) Watch(ctx context.Context, clock func() time.Time, look func(context.Context) (Outcome, error),
+	tell func() error) (last time.Time) {
+	last, stir := w.watch(ctx, clock, look)
+	for pace := (Backoff{}); stir && tell() != nil; pace = pace.Slower() {
+		stir = sleep(ctx, pace.Interval())
+	}
+	return last
+}
+
+// sleep says whether the time has passed before the context ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// watch says whether there is reason to end the wait: there is something else to see than is known, a look fails, the
+// machine was away, or this was the last look.
+func (w Wait) watch(ctx context.Context, clock func() time.Time,
+	look func(context.Context) (Outcome, error)) (last time.Time, stir bool) {
+	for since := w.Due; ; since = last {
+		now := clock()
+		due, _ := next(w.Due, w.Pace, now)
+		if !sleep(ctx, min(due.Sub(now), lastWait)) { // a clock may be set back
+			return last, false
+		}
+		o, err := look(ctx)
+		if ctx.Err() != nil {
+			return last, false
+		}
+		news := News{}
+		now = clock().UTC().Round(0)
+		away := now.Sub(since) > 2*lastWait // since Due at first: what an earlier process saw is not known
+		if err != nil || away || o.Decode(&news) != nil || !w.Known.same(news) {
+			return last, true
+		}
+		if last = now; !now.Before(w.Until) {
+			return last, true
+		}
+	}
+}
+
+// same says whether a later look has found nothing new.
+func (n News) same(later News) bool {
+	same := len(later.Comments) == 0 && n.Updated.Equal(later.Updated)
+	n.Comments, later.Comments = nil, nil
+	n.Updated, later.Updated = time.Time{}, time.Time{}
+	return same && reflect.DeepEqual(n, later)
+}
+
+// latest is the last look that was due at a time, of looks that are less and less often from one on that was due, and
+// how long it was waited for.
+func latest(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
+	for {
+		slower := pace.Slower()
+		if slower.Interval() == pace.Interval() {
+			return due.Add(now.Sub(due).Truncate(lastWait)), pace
+		}
+		after := due.Add(slower.Interval())
+		if after.After(now) {
+			return due, pace
+		}
+		due, pace = after, slower
+	}
+}
+
+// next is when the first look after now is due, and how long it is waited for.
+func next(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
+	if now.Before(due) {
+		return due, pace
+	}
+	due, pace = latest(due, pace, now)
+	return due.Add(pace.Slower().Interval()), pace.Slower()
+}
+
+// Next is when a phase looks again, and how long it waits for that. Of the looks of a wait only the first is recorded.
+func (s State) Next(now time.Time) (time.Time, Backoff) {
+	if s.NextLook.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
+		return s.NextLook, s.Backoff
+	}
+	return next(s.NextLook, s.Backoff, now)
+}
+
+// waitLooking is waitShown for a phase whose look has found nothing to do.
+func (m *machine) waitLooking() error {
+	wait := m.st.Backoff.Interval()
+	if m.known == nil || m.st.Trouble != "" || m.unsure() {
+		return m.waitShown(wait)
+	}
+	if err := m.showWait(wait); err != nil {
+		return err
+	}
+	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.st.NextLook, Pace: m.st.Backoff,
+		Until: m.st.NextLook.Add(longestWait)}
+	if idle := m.st.LastActivity.Add(m.st.Spec.Timeout); m.st.Spec.Timeout > 0 && idle.Before(w.Until) {
+		w.Until = idle
+	}
+	e, looked, err := m.Await(w)
+	if err != nil {
+		return err
+	}
+	if looked.After(m.st.LastLook) {
+		m.st.LastLook = looked
+		_, m.st.Backoff = latest(w.Due, w.Pace, looked)
+	}
+	if e == nil {
+		return nil
+	}
+	return m.handleEvent(e)
+}
