@@ -115,7 +115,7 @@ func polls(p *place) {
 	w.poll()
 	w.poll()
 	w.expect(two.Number, "review", "on a line", "quick one", "quick two", "more on it")
-	p.must(ada.Merge(p.Context(), one.Number, p.settled(ada, one.Number, forge.MergeClean).Head.Commit))
+	p.merge(ada, one.Number)
 	w.poll()
 	w.poll()
 	if w.pulls[one.Number].State != forge.Merged {

@@ -68,7 +68,7 @@ func opensOne(p *place) {
 func opensAnew(p *place) {
 	f := p.as(Ada, "")
 	old := p.open(f, "topic")
-	p.must(f.Merge(p.Context(), old.Number, p.settled(f, old.Number, forge.MergeClean).Head.Commit))
+	p.merge(f, old.Number)
 	head := p.commit("topic", "the name again", map[string]string{"again.txt": "x\n"})
 	p.push("topic")
 	n := forge.NewPull{Key: "phase 2", Head: "topic", Base: "main", Title: "Anew", Body: "words"}
@@ -79,7 +79,7 @@ func opensAnew(p *place) {
 		p.Fatalf("opened %v %+v, the old one is %d", existed, made, old.Number)
 	}
 	// Ours is found again by the record, also by a process that comes after a crash and a merge.
-	p.must(f.Merge(p.Context(), made.Number, p.settled(f, made.Number, forge.MergeClean).Head.Commit))
+	p.merge(f, made.Number)
 	again, existed, err := p.as(Ada, "").Open(p.Context(), n)
 	p.must(err)
 	if !existed || again.Number != made.Number || again.State != forge.Merged {
@@ -105,7 +105,7 @@ func readsState(p *place) {
 	if _, moved := errors.AsType[*forge.ConflictError](err); !moved {
 		p.Errorf("merging another head gives %v", err)
 	}
-	p.must(f.Merge(p.Context(), pull.Number, now.Head.Commit))
+	p.merge(f, pull.Number)
 	p.must(f.Merge(p.Context(), pull.Number, now.Head.Commit)) // it is merged: nothing to do
 	if now, err = f.Pull(p.Context(), pull.Number); err != nil || now.State != forge.Merged {
 		p.Errorf("merged request: %+v %v", now, err)
@@ -133,7 +133,7 @@ func readsState(p *place) {
 	p.git("reset", "-q", "--hard")
 	p.commit("two", "conflict", map[string]string{"code.txt": "all new\n"})
 	p.push("two")
-	p.must(f.Merge(p.Context(), one.Number, p.settled(f, one.Number, forge.MergeClean).Head.Commit))
+	p.merge(f, one.Number)
 	if now := p.settled(f, two.Number, forge.MergeConflict); now.Mergeable != forge.MergeConflict {
 		p.Errorf("a request in conflict is %q", now.Mergeable)
 	}
@@ -153,6 +153,19 @@ func (p *place) settled(f Forge, number int, want forge.Mergeable) (pull forge.P
 		p.must(p.clock.Sleep(p.Context(), 4e9))
 	}
 	return pull
+}
+
+// merge merges a request, as often as it takes: a forge may begin to check anew after it said that it can be merged.
+func (p *place) merge(f Forge, number int) {
+	p.Helper()
+	var err error
+	for range 20 {
+		err = f.Merge(p.Context(), number, p.settled(f, number, forge.MergeClean).Head.Commit)
+		if !forge.RefusedAs(err, forge.RefusedUnsettled) {
+			break
+		}
+	}
+	p.must(err)
 }
 
 func pushes(p *place) {

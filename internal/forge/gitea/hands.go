@@ -90,27 +90,32 @@ func (h history) upTo(commit string) map[string]bool {
 	return got
 }
 
-// pushersOf finds who pushed each commit that one head has and another had not. A forced push brings all that it has.
+// pushersOf finds who pushed what one head has and another had not. A forced push brings all that it has, and so covers
+// nobody who brought a part of it before, unless it went out from the other head.
 func pushersOf(all []pushed, has history, from, to string) []forge.Pusher {
-	open := has.upTo(to)
+	came := has.upTo(to)
 	for c := range has.upTo(from) {
-		delete(open, c)
+		delete(came, c)
 	}
+	untold := maps.Clone(came)
 	var list []forge.Pusher
 	for _, p := range slices.Backward(all) {
+		forced := p.Forced && len(p.Commits) == 2
 		brought := p.Commits
-		if p.Forced && len(p.Commits) == 2 {
+		if forced {
 			brought = slices.Collect(maps.Keys(has.upTo(p.Commits[1])))
 		}
-		was := len(open)
-		for _, c := range brought {
-			delete(open, c)
-		}
-		if len(open) < was {
+		if slices.ContainsFunc(brought, func(c string) bool { return came[c] }) {
 			list = append(list, p.who)
 		}
+		for _, c := range brought {
+			delete(untold, c)
+		}
+		if forced && p.Commits[0] == from {
+			break
+		}
 	}
-	if len(open) > 0 {
+	if len(untold) > 0 {
 		return nil
 	}
 	return named(list)

@@ -40,6 +40,8 @@ func TestAPushThatTheTimelineLacksIsUnknown(t *testing.T) {
 		"the forced one is not written": {[]pushed{opened, rob, ada, by("ada", "b")}, aside, "3", "b", "[]"},
 		"one that was forced away": {[]pushed{opened, by("eve", "x"), forced("rob", "x", "a")}, aside, "1", "a",
 			"[rob]"},
+		"kept below a forced one": {[]pushed{opened, rob, by("ada", "x"), forced("ada", "x", "3")}, line, "1", "3",
+			"[ada rob]"},
 		"back to an older one": {[]pushed{opened, rob, ada, forced("rob", "3", "1")}, history{"1": {"base"}}, "3", "1",
 			"[rob]"},
 		"nobody's":                   {[]pushed{opened, by("", "2")}, line, "1", "2", "[]"},
