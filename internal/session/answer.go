@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // maxAnswer bounds an answer: it travels as an argument of the agent's program.
@@ -73,7 +74,7 @@ func (s *Service) deliverAnswer(rec store.Session, text string) error {
 	if _, err := os.Lstat(filepath.Join(s.Exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it was answered already, and has not taken it yet"}
 	}
-	return writeNew(s.Exchange(rec.ID), inside.AnswerFile, []byte(text+"\n"))
+	return whole.Write(filepath.Join(s.Exchange(rec.ID), inside.AnswerFile), []byte(text+"\n"), 0o644) // for the agent
 }
 
 // answerPrompt repeats the question: the run that asked may have been ended before its CLI had written it down.

@@ -111,23 +111,6 @@ func CleanLines(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// writeNew puts a complete file into a directory that an agent can write to, and never follows a link of the agent's.
-func writeNew(dir, name string, data []byte) error {
-	f, err := os.CreateTemp(dir, ".cco-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
 // Enter makes sure that a session's workspace can be looked into.
 func (s *Service) Enter(ctx context.Context, id string) (store.Session, error) {
 	rec, err := s.Get(ctx, id)

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // PlanError says that there is no plan to hand over.
@@ -100,7 +101,7 @@ func (s *Service) placePlan(id string, p plan) (string, error) {
 	if p.rel != "" {
 		return p.rel, nil
 	}
-	return SentPlan, writeNew(s.Exchange(id), inside.PlanFile, p.text)
+	return SentPlan, whole.Write(filepath.Join(s.Exchange(id), inside.PlanFile), p.text, 0o644) // for the agent
 }
 
 // title is the plan's first heading or line, for listings.
