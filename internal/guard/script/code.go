@@ -114,6 +114,8 @@ func (p *program) foreign() {
 		case t.Kind != 's':
 		case p.lang == "awk" && p.token(i-1).is(">"):
 			p.s.Check(land.Redirect, p.at.Hold(word.Lit(t.Text)))
+		case p.lang == "awk" && p.token(i-1).is("|") && !p.token(i-2).is("|"):
+			p.run(word.Lit(t.Text))
 		case strings.ContainsAny(t.Text, "/~.") && (p.isData(i, i) ||
 			p.lang == "awk" && p.effects(p.token(p.callOf(i)).Text)&(reads|runs) != 0): // which is judged later
 			source = strings.Replace(source, t.Text, "", 1)
