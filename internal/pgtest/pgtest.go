@@ -146,8 +146,11 @@ func (s *Server) Again(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	const tries = 5 // somebody else may take the port before the server does
-	for range tries {
+	const tries = 30 // somebody else may take the port before the server does, or have the old one for a moment
+	for n := range tries {
+		if n > 0 {
+			time.Sleep(time.Second)
+		}
 		port := cmp.Or(s.port, free())
 		args := []string{"-D", s.data(), "-k", s.Dir, "-h", "127.0.0.1", "-p", strconv.Itoa(port)}
 		for _, v := range s.settings {
@@ -178,7 +181,7 @@ func (s *Server) await(ctx context.Context, port int) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	patience := time.After(time.Minute)
+	patience := time.After(5 * time.Minute)
 	for {
 		err := db.PingContext(ctx)
 		if err == nil {
@@ -204,7 +207,7 @@ func (s *Server) Stop() error {
 	_ = s.process.Signal(syscall.SIGINT) // "fast": it waits for nobody
 	select {
 	case <-s.process.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Minute):
 		s.Kill()
 		return errors.New("stop PostgreSQL: it did not end")
 	}
@@ -212,9 +215,17 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Kill ends the server as a crash does.
+// Kill ends the server as a crash of its machine does: with the processes of its connections, which would live and
+// answer for a moment longer. Each of them is a process group of its own.
 func (s *Server) Kill() {
 	if s.process != nil {
+		_ = s.process.Signal(syscall.SIGSTOP) // it makes no more of them
+		pids, _ := proc.Output(context.Background(), proc.Cmd{Argv: []string{"pgrep", "-P", strconv.Itoa(s.process.Pid())}})
+		for pid := range strings.FieldsSeq(string(pids)) {
+			if n, err := strconv.Atoi(pid); err == nil {
+				_ = syscall.Kill(n, syscall.SIGKILL)
+			}
+		}
 		_ = s.process.Signal(syscall.SIGKILL)
 		<-s.process.Done()
 		s.process = nil
