@@ -73,6 +73,7 @@ func watching(t *testing.T, m *machine) (*Watching, *looker) {
 func TestOneMachineWatchesARepository(t *testing.T) {
 	db := postgres(t)
 	a, b := worker(t, db, "a"), worker(t, db, "b")
+	a.Table.Term, b.Table.Term = time.Hour, time.Hour // nobody beats, and answers take seconds
 	wa, la := watching(t, a)
 	wb, lb := watching(t, b)
 	look := func(w *Watching, l *looker, pr int, now bool) {
@@ -115,7 +116,7 @@ func TestOneMachineWatchesARepository(t *testing.T) {
 	// A watcher that fails, and one that has fallen silent.
 	la.fails.Store(true)
 	look(wb, lb, 2, false)
-	age(t, db, time.Minute, "a")
+	age(t, db, 2*time.Hour, "a")
 	look(wb, lb, 3, false)
 	if lb.looks.Load() != 4 || lb.checks.Load() != 1 {
 		t.Errorf("b looked %d times itself, and read %d", lb.looks.Load(), lb.checks.Load())

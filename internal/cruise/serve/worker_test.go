@@ -49,6 +49,9 @@ func (e *lives) Forget([]string) error    { e.dead = nil; return nil }
 func (e *lives) GiveUp(flow string) error { e.given = append(e.given, flow); return nil }
 func (e *lives) Close() error             { return nil }
 
+// term is a lease that no test outlives, because its workers beat only when it says so.
+const term = time.Hour
+
 // place is a machine with a worker, whose turns a test takes.
 type place struct {
 	*Worker
@@ -67,7 +70,7 @@ func newPlace(t *testing.T, address, id string) *place {
 	p := &place{engine: &lives{}}
 	p.Worker = &Worker{Server: Server{Data: data, Store: st, Now: time.Now, engine: p.engine,
 		Inbox: &steps.Inbox{Store: st}},
-		Holder: &lease.Holder{Table: &lease.Table{DB: db}, Boot: lease.Boot, Worker: lease.Worker{ID: id,
+		Holder: &lease.Holder{Table: &lease.Table{DB: db, Term: term}, Boot: lease.Boot, Worker: lease.Worker{ID: id,
 			Accounts: []string{"forge.example/ada"}, Versions: []string{"1"}, Slots: 10}},
 		Settle: func(_ context.Context, rec store.Phase, _ lease.Held) (st cruise.State, err error) {
 			if p.unfit != "" {
@@ -104,11 +107,12 @@ func (p *place) queue() *Queue {
 // silent lets a worker's lease lapse, as the others see it.
 func silent(t *testing.T, on *place, id string) {
 	t.Helper()
-	_, err := on.Holder.Table.DB.ExecContext(t.Context(), `UPDATE workers SET beat_at = beat_at - interval '11 s'
-		WHERE id = $1`, id)
+	past := (term + time.Second).Seconds()
+	_, err := on.Holder.Table.DB.ExecContext(t.Context(), `UPDATE workers
+		SET beat_at = beat_at - make_interval(secs => $2) WHERE id = $1`, id, past)
 	must.Do(t, err)
 	_, err = on.Holder.Table.DB.ExecContext(t.Context(), `UPDATE workers
-		SET contact_since = contact_since - interval '11 s' WHERE id <> $1`, id)
+		SET contact_since = contact_since - make_interval(secs => $2) WHERE id <> $1`, id, past)
 	must.Do(t, err)
 }
 

@@ -107,9 +107,15 @@ func TestNothingIsGivenOfATextThatIsCutOff(t *testing.T) {
 func TestLongTextsAreReadInTime(t *testing.T) {
 	for _, part := range []string{`\n`, `\ud83d`, "\xff", `a`} {
 		text := `"` + strings.Repeat(part, 1<<20/len(part)) + `"`
-		start := time.Now()
-		if _, err := jsontext.Parse(text); err != nil || time.Since(start) > time.Second {
-			t.Errorf("%s: %v, %v", part, time.Since(start), err)
+		took := time.Hour
+		for try := 0; try < 5 && took > time.Second; try++ { // the machine may have been busy with something else
+			start := time.Now()
+			_, err := jsontext.Parse(text)
+			must.Do(t, err)
+			took = time.Since(start)
+		}
+		if took > time.Second {
+			t.Errorf("%s: %v", part, took)
 		}
 	}
 }
