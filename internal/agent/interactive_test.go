@@ -33,7 +33,7 @@ func TestRealInteractive(t *testing.T) {
 			last.Before = func() { over.Store(true) }
 			s := newStage(t, name, agenttest.Shell("echo done > worked"), last)
 			s.task.Interactive = true
-			screen, left := s.onTerminal(t, leave[name], over.Load)
+			screen, left := s.onTerminal(t, leave[name], func(string) bool { return over.Load() })
 			if _, err := os.Lstat(filepath.Join(s.task.Workspace, "worked")); err != nil {
 				t.Errorf("it did nothing\n%s\n%q", s.model.Summary(), screen)
 			}
@@ -46,7 +46,7 @@ func TestRealInteractive(t *testing.T) {
 
 // onTerminal runs the agent on a terminal until done, or for minutes; then it leaves the agent as a person does, by a
 // word, when the screen is still, or kills it if there is none. It gives what was shown, and whether the agent ended.
-func (s *stage) onTerminal(t *testing.T, leave string, done func() bool) (string, bool) {
+func (s *stage) onTerminal(t *testing.T, leave string, done func(screen string) bool) (string, bool) {
 	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -98,11 +98,13 @@ func (s *stage) onTerminal(t *testing.T, leave string, done func() bool) (string
 		defer mu.Unlock()
 		return screen.String()
 	}
-	ended := await(ctx, p.Done(), done)
+	ended := await(ctx, p.Done(), func() bool { return done(shown()) })
 	if leave != "" {
+		before := 0 // what was typed shows: a program that is slow to read it would take both for one paste
 		for _, keys := range []string{leave, "\r"} {
-			if !ended {
-				ended = await(ctx, p.Done(), still(shown))
+			if quiet := still(shown); !ended {
+				ended = await(ctx, p.Done(), func() bool { return quiet() && len(shown()) > before })
+				before = len(shown())
 				_, _ = master.WriteString(keys)
 			}
 		}

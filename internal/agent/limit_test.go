@@ -16,6 +16,8 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
+var escapes = regexp.MustCompile(`\x1b\[[0-9;?<>=]*[A-Za-z]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)`)
+
 // Guards against a limit that looks like a lost login: on a terminal the door's answer is the last that the user sees
 // of the agent. Its words must stand there, and no advice that can't help.
 func TestRealLimitOnATerminal(t *testing.T) {
@@ -27,14 +29,15 @@ func TestRealLimitOnATerminal(t *testing.T) {
 			s.task.Interactive = true
 			refused := s.behindADoor(t, broker.Limits{Tokens: 150})
 			var since time.Time
-			screen, _ := s.onTerminal(t, "", func() bool {
+			text := ""
+			says := func() bool { return strings.Contains(strings.ReplaceAll(text, " ", ""), "limitofthissessionisreached") }
+			s.onTerminal(t, "", func(screen string) bool {
 				if refused.Load() > 0 && since.IsZero() {
 					since = time.Now()
 				}
-				return !since.IsZero() && time.Since(since) > 8*time.Second // it has had time to ask again, and to say so
+				text = strings.Join(strings.Fields(escapes.ReplaceAllString(screen, " ")), " ")
+				return !since.IsZero() && time.Since(since) > 8*time.Second && says() // it has had time to ask again
 			})
-			text := regexp.MustCompile(`\x1b\[[0-9;?<>=]*[A-Za-z]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)`).ReplaceAllString(screen, " ")
-			text = strings.Join(strings.Fields(text), " ")
 			t.Logf("%s: %d refusals", name, refused.Load())
 			// gemini asks another model of its own choice before it gives up.
 			if n := refused.Load(); n == 0 || n > 5 {
@@ -45,7 +48,7 @@ func TestRealLimitOnATerminal(t *testing.T) {
 					t.Errorf("the screen says %q:\n%s", no, text)
 				}
 			}
-			if squeezed := strings.ReplaceAll(text, " ", ""); !strings.Contains(squeezed, "limitofthissessionisreached") {
+			if !says() {
 				t.Errorf("the screen doesn't say why:\n%s", text)
 			}
 		})

@@ -154,8 +154,7 @@ func TestARunIsLeftThrownAwayOrGoesOn(t *testing.T) {
 	d.clear()
 	d.types("cco run slow.md --agent script; echo status $?")
 	d.await("the agent", d.shows("READY"))
-	d.presses("\x03")
-	d.presses("\x03")
+	d.pressesTwice("\x03", "\x03")
 	d.await("the end", d.shows("\nstatus 130"))
 	d.await("a prompt", d.atPrompt)
 	if after := d.run("git", "rev-parse", "main"); after != before {

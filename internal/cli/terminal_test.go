@@ -35,7 +35,7 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 	d.tmux("set-option", "-s", "extended-keys", "on")
 	leave := map[string]func(id string){
 		"detached": func(string) { d.presses("\x1d") },
-		"double":   func(string) { d.presses("\x03"); d.presses("\x03") },
+		"double":   func(string) { d.pressesTwice("\x03", "\x03") },
 		"killed":   func(id string) { d.run("cco", "box", "kill", id) },
 		"lost":     func(id string) { d.run("pkill", "-KILL", "-f", "^cco keeper "+id) },
 	}
@@ -141,8 +141,7 @@ func TestLeavingWithEveryKeyboard(t *testing.T) {
 	// A key that is let go, or held down, is not pressed.
 	d.presses("\x1b[99;5:2u\x1b[99;5:3u\x1b[99;5:2u\x1b[93;5:3u!")
 	d.await("the keys", func() bool { return strings.HasSuffix(d.typed(id), "!") })
-	d.presses("\x1b[99;5u\x1b[99;5:3u")
-	d.presses("\x1b[99;5:1u")
+	d.pressesTwice("\x1b[99;5u\x1b[99;5:3u", "\x1b[99;5:1u")
 	d.await("its end", d.shows("killed (by the user)"))
 }
 
@@ -286,7 +285,7 @@ func TestLateAnswersAreDropped(t *testing.T) {
 		}
 		shown += string(buf[:n])
 		for ; answered < strings.Count(shown, "\x1b[c"); answered++ {
-			time.AfterFunc(700*time.Millisecond, func() { _, _ = master.WriteString("\x1b[?1;2c") })
+			time.AfterFunc(400*time.Millisecond, func() { _, _ = master.WriteString("\x1b[?1;2c") })
 		}
 		if strings.Contains(string(buf[:n]), "OVER") {
 			time.AfterFunc(2*time.Second, func() { _, _ = master.WriteString("typed\r") })

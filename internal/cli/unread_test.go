@@ -35,7 +35,7 @@ func TestAProgramThatNeverReadsCanBeLeftAndEnded(t *testing.T) {
 		leave        func()
 	}{
 		"detached": {"", "goes on; come back with", func() { d.presses("\x1d") }},
-		"double":   {"", "killed (by the user)", func() { d.presses("\x03"); d.presses("\x03") }},
+		"double":   {"", "killed (by the user)", func() { d.pressesTwice("\x03", "\x03") }},
 		"timeout":  {" --timeout 8s", "failed (timed out", func() {}},
 	} {
 		for _, plan := range []string{"sleeping.md", "asking.md"} {

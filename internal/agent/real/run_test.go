@@ -3,6 +3,7 @@
 package real
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,7 +44,8 @@ func (w *work) onTmux(args ...string) *tmux {
 func (x *tmux) do(args ...string) string {
 	x.w.t.Helper()
 	env := append(append([]string{"TERM=xterm-256color", "SHELL=/bin/sh"}, x.w.stage.env...), x.w.env...)
-	out, err := proc.Output(x.w.t.Context(), proc.Cmd{Argv: append([]string{"tmux", "-S", x.sock}, args...),
+	ctx := context.WithoutCancel(x.w.t.Context()) // it is also used in the end
+	out, err := proc.Output(ctx, proc.Cmd{Argv: append([]string{"tmux", "-S", x.sock}, args...),
 		Dir: x.w.repo, Env: env})
 	if err != nil && args[0] != "kill-server" && args[0] != "capture-pane" {
 		x.w.t.Fatalf("tmux %q: %v", args, err)
@@ -99,9 +101,9 @@ func TestARunWithTheAgentsOwnScreen(t *testing.T) {
 	w := newWork(t, "claude", commit("hello.txt", "hello"), commit("more.txt", "more"), agenttest.Say("The lamp is lit."))
 	x := w.onTmux("run", "plan.md", "--agent", "claude")
 	x.await("The lamp is lit.")
-	x.do("send-keys", "C-d")
-	x.await("again to exit")
-	x.do("send-keys", "C-d")
+	x.do("send-keys", "-l", "/exit") // Ctrl-D would have to be pressed twice, within less than a second
+	x.w.waitFor("what was typed", func() bool { return exitTyped.MatchString(x.screen()) })
+	x.do("send-keys", "Enter")
 	x.asked()
 	x.types("s")
 	x.await("Which? Numbers")
@@ -113,6 +115,9 @@ func TestARunWithTheAgentsOwnScreen(t *testing.T) {
 		t.Errorf("the commit does not say where it came from: %s", body)
 	}
 }
+
+// exitTyped is claude's prompt with the word by which a person leaves.
+var exitTyped = regexp.MustCompile(`(?m)^\W*/exit\s*$`)
 
 // Several CLIs on one plan, with one budget, on a real terminal: they stand side by side, and one is taken.
 func TestSeveralAgentsOnATerminal(t *testing.T) {

@@ -20,6 +20,20 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
+// held is a task with a role that waits until it is released: a stage may be over before anybody has seen it.
+func held(task, role string) string {
+	return strings.Replace(task, role+")", role+")\n\tuntil test -e .git/go; do sleep 0.1; done", 1)
+}
+
+// working is a phase with an author at work.
+func working(s cruisetest.Status) bool { return s.Stage == "working" && s.Path != "" }
+
+// release lets the role in a workspace go on, also if it is begun again.
+func release(t *testing.T, workspace string) {
+	t.Helper()
+	must.Do(t, os.WriteFile(filepath.Join(workspace, ".git", "go"), nil, 0o644)) // the box's user reads it
+}
+
 func TestAPhaseWaitsForADatabaseThatIsLocked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -45,9 +59,10 @@ func TestAPhaseWaitsForAForgeThatIsDown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.CCO("box", "create")
-	id := r.Start(cruisetest.Picky, "--domains", "Security")
-	r.Await(id, "working", func(s cruisetest.Status) bool { return s.Stage == "working" })
+	id := r.Start(held(cruisetest.Picky, "author"), "--domains", "Security")
+	path := r.Await(id, "working", working).Path
 	r.Down.Store(true)
+	release(t, path)
 	s := r.Await(id, "waiting for the forge", func(s cruisetest.Status) bool { return s.Trouble != "" || s.Over() })
 	if s.Over() || !strings.Contains(r.CCO("cruise", "status", id), "waiting") {
 		t.Errorf("%+v", s)
@@ -118,11 +133,12 @@ func TestNothingIsPushedToAPullRequestThatWasClosedWhileAFixerRan(t *testing.T) 
 	t.Parallel()
 	r := newRig(t)
 	r.CCO("box", "create")
-	id := r.Start(strings.Replace(cruisetest.Unsure, "fixer)", "fixer)\n\tsleep 4", 1), "--domains", "Security")
+	id := r.Start(held(cruisetest.Unsure, "fixer"), "--domains", "Security")
 	was := r.Await(id, "watching", watching)
 	r.CCO("cruise", "fix", id, "--comment", "go on")
 	r.Await(id, "fixing", func(s cruisetest.Status) bool { return s.Stage == "fixing" && len(r.Left()) > 0 })
 	r.Call(cruisetest.Token, http.MethodPatch, fmt.Sprintf("pulls/%d", was.PR), map[string]string{"state": "closed"}, nil)
+	release(t, r.Workspace(was))
 	s := r.Await(id, "over", over)
 	if s.End != "closed" || forge(r).Git("rev-parse", s.Branch) != was.Head {
 		t.Errorf("%+v\n%s", s, r.Story(id))
@@ -158,14 +174,15 @@ func TestAnEngineThatIsToldToEndLeavesPhasesThatGoOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.CCO("box", "create")
-	id := r.Start(cruisetest.Picky, "--domains", "Security")
-	r.Await(id, "working", func(s cruisetest.Status) bool { return s.Stage == "working" })
+	id := r.Start(held(cruisetest.Picky, "author"), "--domains", "Security")
+	path := r.Await(id, "working", working).Path
 	pid := r.EnginePid()
 	must.Do(t, syscall.Kill(pid, syscall.SIGTERM))
 	if !r.Until(func() bool { return r.EnginePid() != pid }) {
 		t.Fatal("the engine does not end")
 	}
 	r.CCO("cruise", "resume", "--all")
+	release(t, path)
 	if s := r.Await(id, "over", over); s.End != "approved" || r.Pulls() != 1 {
 		t.Errorf("%+v\n%s", s, r.Story(id))
 	}

@@ -97,7 +97,7 @@ func (r *Rig) Write(name, text string) {
 // Try runs a program in the repository.
 func (r *Rig) Try(argv ...string) (string, error) {
 	var words bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.t.Context()), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.t.Context()), 8*time.Minute)
 	defer cancel()
 	out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Path: r.find(argv[0]), Dir: r.Path(r.repo), Env: r.Env,
 		Stderr: &words})
@@ -231,7 +231,7 @@ type Event struct{ ID, Name, Data string }
 // Stream reads events until each says that it has had enough.
 func (r *Rig) Stream(path, last string, each func(Event) (more bool)) error {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 8*time.Minute)
 	defer cancel()
 	req := r.Request(ctx, http.MethodGet, path, nil)
 	if last != "" {
@@ -270,7 +270,7 @@ func (r *Rig) Stream(path, last string, each func(Event) (more bool)) error {
 // Await waits for a session to be in a state.
 func (r *Rig) Await(id string, states ...string) {
 	r.t.Helper()
-	until := time.Now().Add(2 * time.Minute)
+	until := time.Now().Add(8 * time.Minute) // only a failure waits long
 	for {
 		var s struct {
 			State  string `json:"state"`
