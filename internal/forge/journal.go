@@ -304,6 +304,7 @@ func (o Once) Say(ctx context.Context, r Record) (Posted, error) {
 		if _, unclear := errors.AsType[*UnavailableError](err); !unclear || n == attempts-1 {
 			return Posted{}, err
 		}
+		kept.Created = o.Now() // the attempt may have taken longer than the doubt
 		if p, ok, err := o.lookUntilSure(ctx, kept); err != nil || ok {
 			return o.finish(ctx, kept, p, err)
 		}

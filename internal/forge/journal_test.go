@@ -18,7 +18,7 @@ import (
 type world struct {
 	forge.Memory
 	said   []string // markers
-	plan   []string // what becomes of each attempt: "ok", "lost", "dropped", "no"
+	plan   []string // what becomes of each attempt: "ok", "lost", "late", "dropped", "no"
 	looks  int
 	hidden int // looks for which the last thing said can't be seen yet
 	now    time.Time
@@ -57,6 +57,10 @@ func (w *world) once() forge.Once {
 			if what == "empty" {
 				return forge.Posted{ID: "comment-0"}, nil
 			}
+			if what == "late" { // the client's patience is at its end, or it had waited for a limit before
+				w.now = w.now.Add(time.Minute)
+				return forge.Posted{}, &forge.UnavailableError{}
+			}
 			if what == "lost" {
 				return forge.Posted{}, &forge.UnavailableError{Status: 500}
 			}
@@ -81,6 +85,7 @@ func TestOnceSaysOnceWhateverHappens(t *testing.T) {
 		"lost answer":              {plan: []string{"lost"}, said: 1},
 		"empty answer":             {plan: []string{"empty"}, said: 1},
 		"lost, and late to appear": {plan: []string{"lost"}, hidden: 3, said: 1},
+		"no answer for a minute":   {plan: []string{"late"}, hidden: 3, said: 1},
 		"dropped, then done":       {plan: []string{"dropped", "ok"}, said: 1},
 		"dropped twice, then lost": {plan: []string{"dropped", "dropped", "lost"}, said: 1},
 		"refused":                  {plan: []string{"no"}, fails: true},
