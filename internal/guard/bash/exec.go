@@ -12,9 +12,13 @@ import (
 )
 
 func (s *Shell) stmts(list []*syntax.Stmt) {
+	outer := s.stayed
 	for _, st := range list {
+		s.stayed = nil
 		s.stmt(st)
+		s.Dirs = union(s.Dirs, s.stayed)
 	}
+	s.stayed = outer
 }
 
 // stmt runs one statement with its redirections.
@@ -26,6 +30,9 @@ func (s *Shell) stmt(st *syntax.Stmt) {
 		return
 	}
 	s.redirected(st)
+	if st.Negated {
+		s.Dirs = union(s.Dirs, s.stayed)
+	}
 }
 
 // command runs any command but its redirections.
@@ -87,7 +94,23 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 			other.Dirs = s.Dirs
 		}
 		s.merge(other)
+		if !s.leaves(c.Y) {
+			s.Dirs = union(s.Dirs, s.stayed)
+		}
+		s.stayed = nil
 	}
+}
+
+// leaves says that a statement ends the shell, and nothing comes after it.
+func (s *Shell) leaves(st *syntax.Stmt) bool {
+	switch c := st.Cmd.(type) {
+	case *syntax.Block:
+		return !st.Background && len(c.Stmts) > 0 && s.leaves(c.Stmts[len(c.Stmts)-1])
+	case *syntax.CallExpr:
+		return !st.Background && len(c.Args) > 0 && c.Args[0].Lit() == "exit" && s.funcs["exit"] == nil &&
+			s.Aliases["exit"] == "" && len(s.traps) == 0
+	}
+	return false
 }
 
 // succeeds says that the left side of && may be taken to succeed: commands

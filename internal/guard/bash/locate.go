@@ -144,7 +144,7 @@ func (s *Shell) moveTo(at arg, targets []text, physical bool) {
 	}
 	name, known := at.Literal()
 	if known && !path.IsAbs(name) && len(to) == 1 && len(from) == 1 && !s.Made[to[0]] && s.Land.Missing(to[0]) {
-		to = union(to, from) // this cd will fail, and the shell stays
+		s.stayed = union(s.stayed, from) // this cd will fail
 	}
 	s.old, s.Dirs = from, to
 	delete(s.Vars, "OLDPWD")

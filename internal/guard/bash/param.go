@@ -331,16 +331,38 @@ func (s *Shell) sliced(pe *syntax.ParamExp, v Variable) []text {
 	})
 }
 
-// replaced applies ${x/orig/with} where both are plain text.
+// replaced applies ${x/pattern/with} and its like.
 func (s *Shell) replaced(r *syntax.Replace, v Variable) []text {
-	orig, readable := s.pattern(r.Orig)
-	plain, ok := s.textOf(r.With).Literal()
-	times := 1
-	if r.All {
-		times = -1
+	pattern, ok := s.pattern(r.Orig)
+	with, plain := s.textOf(r.With).Literal()
+	ok = ok && plain && !strings.Contains(pattern, "\\") && !strings.Contains(with, "&") // which may be what matched
+	atStart, atEnd := false, false
+	if !r.All && strings.HasPrefix(pattern, "#") {
+		atStart, pattern = true, pattern[1:]
+	} else if !r.All && strings.HasPrefix(pattern, "%") {
+		atEnd, pattern = true, pattern[1:]
 	}
 	return each(v.Alts, false, func(v string) (string, bool) {
-		return strings.Replace(v, orig, plain, times), ok && readable && !strings.ContainsAny(orig, "*?[#%\\")
+		if !ok || len(v)*len(v)*(len(pattern)+1) > maxMatch {
+			return "", false
+		}
+		out := ""
+		for i := 0; i <= len(v); i++ {
+			end := len(v) // of the longest match from here
+			for end >= i && (atStart && i > 0 || atEnd && end < len(v) || end == i && !atStart && !atEnd ||
+				!word.GlobMatch(pattern, v[i:end])) {
+				end--
+			}
+			switch {
+			case end < i:
+				out += v[i:min(i+1, len(v))]
+			case r.All:
+				out, i = out+with, end-1
+			default:
+				return out + with + v[end:], true
+			}
+		}
+		return out, true
 	})
 }
 

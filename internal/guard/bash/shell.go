@@ -70,6 +70,7 @@ type Shell struct {
 // scope is what a subshell has a copy of.
 type scope struct {
 	Dirs    []string // where the shell may be
+	stayed  []string // and where, if a cd of this statement fails
 	old     []string
 	stack   [][]string
 	Vars    map[string]Variable
@@ -132,6 +133,7 @@ func (sc *scope) clone() *scope {
 // merge makes sc possible beside other: what was either is now both.
 func (sc *scope) merge(other *scope) {
 	sc.Dirs = union(sc.Dirs, other.Dirs)
+	sc.stayed = union(sc.stayed, other.stayed)
 	sc.old = union(sc.old, other.old)
 	for name, v := range other.Vars {
 		if mine, ok := sc.Vars[name]; ok {
