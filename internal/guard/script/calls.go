@@ -95,7 +95,7 @@ var effects = [...]struct {
 		"concat_atom atom_string split_string file-name-directory first last nth at head init GetDirectoryName " +
 		"Combine dirName dirOf parentDir splitPath splitFile splitDirectories remove_extension chop_suffix " +
 		"chop_extension dropExtension pathexpand toString jsonencode upper-case lower-case to_string shellescape " +
-		"expand-file-name concatStringsSep "},
+		"expand-file-name concatStringsSep expand GetFullPath safe_relative getCanonicalPath canonicalize normalise "},
 	{runs, " system popen Popen check_call check_output getoutput getstatusoutput execSync execFile execFileSync " +
 		"spawnSync execl execle execlp execv execve execvp execvpe spawnl spawnlp spawnv spawnvp spawnve " +
 		"posix_spawn posix_spawnp shell_exec passthru proc_open pcntl_exec capture2 capture2e capture3 popen2 " +

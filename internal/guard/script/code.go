@@ -28,6 +28,7 @@ type program struct {
 	consts map[string]string
 	known  map[string]effect // of the calls that were looked up
 	dir    string
+	idle   bool // no word in it speaks of an effect
 
 	// What the calls in it do, when all were seen.
 	mutates bool   // some call writes, runs or changes directory
@@ -74,6 +75,7 @@ func Judge(s Host, lang string, t text, at arg) bool {
 		aims: !word.Listed(" python javascript php ", lang)}
 	p.source = homes(t.Filled("", land.Hole), s.Home())
 	p.toks = Tokenize(lang, p.source)
+	p.idle = lang == "other" && p.isIdle()
 	defer s.Descend("programs within programs", at, len(p.toks))()
 	if lang == "other" || lang == "awk" {
 		p.brackets(strings.HasPrefix(strings.TrimSpace(p.source), "("))
@@ -116,12 +118,44 @@ func (p *program) foreign() {
 			p.s.Check(land.Redirect, p.at.Hold(word.Lit(t.Text)))
 		case p.lang == "awk" && p.token(i-1).is("|") && !p.token(i-2).is("|"):
 			p.run(word.Lit(t.Text))
-		case strings.ContainsAny(t.Text, "/~.") && (p.isData(i, i) ||
+		case strings.ContainsAny(t.Text, "/~.") && (p.isData(i, i) || p.isElement(i) ||
 			p.lang == "awk" && p.effects(p.token(p.callOf(i)).Text)&(reads|runs) != 0): // which is judged later
 			source = strings.Replace(source, t.Text, "", 1)
 		}
 	}
 	p.s.Mentions(word.Lit(source), p.at)
+}
+
+// isElement says that a string is one of several in a list, on which a text that alters nothing tries a function.
+func (p *program) isElement(i int) bool {
+	open := p.frames[p.toks[i].in].open
+	return p.idle && p.token(open).is("[") && p.token(open+1).Kind == 's' && !p.token(open+2).is("]")
+}
+
+// isIdle says that no word of a text but what is imported speaks of an effect.
+func (p *program) isIdle() bool {
+	imports := false
+	for i, t := range p.toks {
+		first := i == 0 || p.token(i-1).is("\n") || p.token(i-1).is(";")
+		imports = !first && imports && t.Kind != 's' ||
+			first && word.Listed(" import using open module ", t.Text) && p.token(i+1).Kind == 'i'
+		if t.is("!") || t.is("`") || !imports && t.Kind == 'i' && speaksOfEffect(t.Text) &&
+			(p.effects(t.Text)&prints == 0 || speaksOfEffect(strings.TrimSuffix(t.Text, lastName(t.Text)))) {
+			return false
+		}
+	}
+	return len(p.toks) < maxTokens
+}
+
+// speaksOfEffect says that the name of a call may mean that it alters or runs something.
+func speaksOfEffect(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc(strings.Fields("writ creat delet remov unlink renam move copy link touch sav dump stor "+
+		"export spit exec spawn popen process command cmd shell chdir append trunc download install sink eval open log "+
+		"mk make put set new out run stream load source call tee clear clean invoke tell ensure zip tar render knit tofile "+
+		"to-file text bytes system rmdir"), func(part string) bool { return strings.Contains(lower, part) }) ||
+		slices.ContainsFunc(strings.FieldsFunc(lower, func(r rune) bool { return r < 'a' || r > 'z' }),
+			func(part string) bool { return word.Listed(" rm mv cp ln cd sh del ", part) })
 }
 
 // isData says that the value from token i to j is only looked at: by the calls that it is given to, by methods that are

@@ -135,7 +135,8 @@ func (p *program) literal(i, at int) {
 	case e&writes != 0 || e&opens != 0 && p.openWrites(at) || lastName(call) == "replace" && ofPath:
 		p.refuse(where, abs)
 	case e&(opens|reads) != 0 && lastName(call) != "glob" || e&prints != 0 || p.lang == "other" && e&passes != 0 ||
-		where == land.System || !pathShaped(value) || next.is(":") || p.isCompared(i) || p.s.Imaginary(word.Lit(value)):
+		where == land.System || !pathShaped(value) || next.is(":") || p.isCompared(i) || p.isElement(i) ||
+		p.s.Imaginary(word.Lit(value)):
 	case call == "" || e&reads != 0:
 		p.loose = value
 	default:
