@@ -149,9 +149,11 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 				s.argument(argv, i+1)
 			}
 		}
-		if r.Rest == table.JudgeOperands {
+		switch {
+		case r.Data:
+		case r.Rest == table.JudgeOperands:
 			s.reads(argv)
-		} else {
+		default:
 			s.runOperands(argv)
 		}
 	case table.StandardOperands:

@@ -119,9 +119,7 @@ func (s *Judge) program(r *table.Row, argv []arg) {
 				s.code(lang, content, argv[0])
 			}
 		}
-		for i := range args {
-			s.argument(argv, len(argv)-len(args)+i)
-		}
+		s.Exec(append(o.Values("-m"), args...))
 	case len(args) == 0 && onlyAsks(argv):
 	case len(args) == 0 || isStdin(args[0]):
 		s.programStdin(lang, argv[0], args)
@@ -183,6 +181,8 @@ func (s *Judge) given(r *table.Row, lang string, o word.Options) (texts []arg, f
 		content, written := s.Files[s.Absolute(a.Known())]
 		switch {
 		case !f.Has:
+		case mark == table.Refused:
+			s.Deny(verdict.RuleUnknownCode, a, "", f.Name+" hides what would be run", "write the program out")
 		case mark == table.ShellOf:
 			texts = append(texts, a)
 		case mark != table.Loaded && lang == "awk" && isAssignment(a): // judged with the program

@@ -150,6 +150,11 @@ func (s *Judge) alters(name string, argv []arg) {
 	case table.TheWorkspace:
 		s.Deny(verdict.RuleLink, word.Cover(argv), "", argv[0].String()+
 			" would change what the workspace is made of, or open a way out of it", "work in the workspace as it is")
+	case table.TheHooks:
+		if s.Policy.Linked {
+			s.Deny(verdict.RuleGitShared, word.Cover(argv), "", "this would change hooks that the host repository runs",
+				"leave that to the user")
+		}
 	case table.TheHome:
 		s.HomeConfig(word.Cover(argv))
 	}

@@ -303,7 +303,18 @@ func (s *Judge) Loose(a arg) {
 	case !strings.HasPrefix(v, "-"):
 		s.guess(a)
 	}
-	s.Mentions(a.Text, a)
+	t := a.Text
+	if parts := strings.Split(a.Known(), `"`); len(parts) > 2 && a.Worst() == word.Literal { // options for another program
+		for i := 1; i < len(parts)-1; i += 2 {
+			words := strings.Fields("- " + strings.ReplaceAll(parts[i-1], "=", " "))
+			if option, ok := strings.CutPrefix(words[len(words)-1], "-"); ok &&
+				table.CarriesText(strings.TrimLeft(option, "-"), a.Hold(word.Lit(parts[i]))) {
+				parts[i] = ""
+			}
+		}
+		t = word.Lit(strings.Join(parts, `"`))
+	}
+	s.Mentions(t, a)
 }
 
 // setTo checks the value of a named option or variable. A place of the system
@@ -324,13 +335,11 @@ func (s *Judge) namesOutput(name string) bool {
 	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {
 		return s.installs()
 	}
-	for _, part := range []string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache", "write",
-		"datadir", "workdir", "state"} {
-		if strings.Contains(lower, part) {
-			return true
-		}
-	}
-	return lower == "of" || lower == "d" || len(lower) < 4 && strings.HasSuffix(lower, "o") // -so, a bundle
+	has := func(part string) bool { return strings.Contains(lower, part) }
+	return slices.ContainsFunc([]string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache",
+		"write", "datadir", "workdir", "state"}, has) ||
+		slices.ContainsFunc([]string{"bin", "dir", "path", "root", "tree"}, has) && !has("with-") && s.installs() ||
+		lower == "of" || lower == "d" || len(lower) < 4 && strings.HasSuffix(lower, "o") // -so, a bundle
 }
 
 // installs says that the command being judged installs something.
@@ -363,7 +372,7 @@ func (s *Judge) staged() bool {
 
 // guess checks an argument that may be a path, and not a label as //lib:name.
 func (s *Judge) guess(a arg) {
-	if !strings.HasPrefix(a.Prefix(), "//") && !s.Imaginary(a.Text) {
+	if !strings.HasPrefix(a.Prefix(), "//") && !strings.Contains(a.Known(), `"`) && !s.Imaginary(a.Text) {
 		s.Operand(a)
 	}
 }

@@ -23,7 +23,7 @@ func CarriesText(option string, a word.Arg) bool {
 		return known && (isQuery(v) || isSubstitution(v))
 	case option == "m":
 		return known && strings.Contains(v, " ") && !strings.ContainsAny(v, "=;|<>$`")
-	case word.Listed(" k t b n h d text note notes name desc status detail details tag ", option):
+	case word.Listed(" k t b n h d z text note notes name desc status detail details tag ", option):
 		return known && isProse(v)
 	}
 	return false
@@ -77,7 +77,7 @@ func TakesCommand(option string) bool {
 
 // IsCommandWord names the commands that are looked for where any program may stand in front of another.
 func IsCommandWord(name string) bool {
-	return word.Listed(" git rm mv cp ln chmod sudo env sh bash dash zsh ksh fish cd eval xargs cco exec ", name)
+	return word.Listed(" git rm mv cp ln chmod sudo env sh bash dash zsh ksh fish cd xargs cco exec ", name)
 }
 
 // HoldsProse says that a file is for people.
@@ -116,7 +116,7 @@ func LanguageOf(ext string) string {
 		{"php", " .php "},
 		{"lua", " .lua "},
 		{"go", " .go .rs .c .cc .cpp .java .kt .swift .zig .cs .scala .groovy .gradle "},
-		{"other", " .tcl .r .R .jl .exs .ex "},
+		{"other", " .tcl .r .R .jl .exs .ex .hs .ml .csx .fsx .clj .sc .rkt .scm .lisp .erl .escript .nix "},
 	} {
 		if word.Listed(l.extensions, ext) {
 			return l.name

@@ -49,8 +49,9 @@ var rows = [...]Row{
 	{As: ToolRow, names: " unzip bsdunzip ",
 		does: "unpacks",
 		opts: "-d> -Px= -:#", Rest: WriteButFirst, Looks: "-l -t -p -v -z -Z"},
-	{As: ToolRow, names: " ssh-agent dircolors lesspipe opam fnm starship zoxide luarocks minikube thefuck keychain ",
+	{As: ToolRow, names: " ssh-agent dircolors lesspipe opam fnm starship zoxide minikube thefuck keychain ",
 		does: "prints settings, which are taken as harmless", Rest: StandardOperands},
+	{As: ToolRow, names: " luarocks ", does: "builds", opts: "--tree>", Rest: StandardOperands},
 	{As: ToolRow, names: " bazel bazelisk buck buck2 pants plz ",
 		does: "builds; labels are no paths", Rest: JudgeOperands},
 	{As: ToolRow, names: " sed gsed ",
@@ -108,7 +109,7 @@ var rows = [...]Row{
 		Data: true, Rest: WriteLast, Ends: " -- "},
 	{As: ToolRow, names: " gh glab ",
 		does: "talks to a service",
-		opts: "-btnFfSqm= --body-file= --notes-file= --jq= --field= --raw-field=", Rest: JudgeOperands},
+		opts: "-btnFfSqm= --body-file= --notes-file= --jq= --field= --raw-field=", Rest: JudgeOperands, Data: true},
 	{As: ToolRow, names: " aws ",
 		does: "writes its last operand, if that is no name of the service", Data: true, Rest: WriteLast},
 	{As: ToolRow, names: " gcloud az ",
@@ -220,7 +221,8 @@ var rows = [...]Row{
 		"sbcl clojure bb racket jshell octave ghc runghc ocaml erl swipl hy janet fennel maxima " +
 		"gnuplot ghci kotlin scala-cli amm csi gsi ecl clisp newlisp wolframscript ",
 		does: "runs program text, in which no path outside may stand but in what is printed or read", Lang: "other",
-		opts: "+-e! +-c! +-E! --eval! +-eval! --execute! --expression! +-Command! +-command! +-g! --batch-string!"},
+		opts: "+-e! +-c! +-E! --eval! +-eval! --execute! --expression! +-Command! +-command! +-g! --batch-string! " +
+			"+-EncodedCommand# +-enc# +-ec#"},
 	{As: ReaderRow, names: " cat ls dir vdir head tail wc stat string file diff cmp comm join paste cut tr od " +
 		"hexdump strings nm objdump readelf ldd size which whereis basename dirname realpath readlink pwd printenv " +
 		"id whoami who w groups hostname uname date cal uptime df du free ps top htop lsof pgrep pidof " +
@@ -241,9 +243,9 @@ var rows = [...]Row{
 		"addr2line c++filt eu-readelf eu-nm llvm-nm llvm-readelf llvm-readobj llvm-objdump llvm-size llvm-strings " +
 		"llvm-dwarfdump llvm-addr2line llvm-cxxfilt dwarfdump pahole bloaty checksec h5ls ncdump gdalinfo ogrinfo " +
 		"sqldiff sqlite3_analyzer lsar isoinfo rpm2cpio catdoc antiword odt2txt mandoc perldoc uchardet chardetect " +
-		"gojq datamash mdls mdfind jsondiff dyff "},
-	{As: ReaderRow, names: " sort iconv msgcat tree ", opts: "-o> --output> --compress-program% -kStTfP="},
-	{As: ReaderRow, names: " uniq xxd ",
+		"gojq datamash mdls mdfind jsondiff dyff expr bc basenc ascii2uni "},
+	{As: ReaderRow, names: " sort iconv msgcat tree shuf uudecode ", opts: "-o> --output> --compress-program% -kStTfP="},
+	{As: ReaderRow, names: " uniq xxd json.tool ",
 		does: "reads its first operand and writes the second", opts: "-fswlcs=", Rest: WriteButFirst},
 	{As: ReaderRow, names: " rg ", opts: "--pre~ -efgtT="},
 	{As: ReaderRow, names: " less more most view ", opts: "-oO> --log-file> -P=", Waits: "--version"},
@@ -299,12 +301,16 @@ var rows = [...]Row{
 	{As: UseRow, names: " yq dasel xq tomlq jaq autopep8 yapf clang-format xmlstarlet comby ast-grep sg ",
 		Moves: "-i|--i|--in-place|-in-place|--inplace|-w|--write|put|delete|-L|-U|--update-all|--interactive"},
 	{As: UseRow, names: " helm ",
-		opts: "-d~ --post-renderer~ --kubeconfig~ --repository-config~ --registry-config~"},
+		opts:  "-d~ --post-renderer~ --kubeconfig~ --repository-config~ --registry-config~",
+		Moves: "create|dependency update|dependency build|dep update|dep build"},
 	{As: UseRow, names: " argocd flux istioctl eksctl doctl heroku nomad consul vault stern ",
 		opts: "--kubeconfig~ --config~", Moves: "snapshot|operator snapshot|operator raft"},
 	{As: ToolRow, names: " rspec jest vitest mocha pytest py.test ",
 		does: "runs the tests of the workspace", Rest: JudgeOperands,
 		opts: "-etgk= --example= --testNamePattern= --grep= --fgrep="},
+	{As: ToolRow, names: " quarto papermill ", does: "runs notebooks", opts: "-P=", Rest: JudgeOperands},
+	{As: ToolRow, names: " terraform tofu terragrunt ", does: "works in the directory of -chdir", opts: "+-chdir@",
+		Rest: JudgeOperands},
 	{As: UseRow, names: " pandoc ", opts: "--extract-media~ --data-dir~ --lua-filter~ -FL~ --filter~"},
 	{As: UseRow, names: " cue sqlfluff swiftlint taplo opa tsc keytool ",
 		when: "lint|check|get|eval|vet|export|def|inspect|--noEmit|-list|-printcert"},
@@ -348,6 +354,11 @@ var rows = [...]Row{
 		does: "may not keep anything in the home", Denial: TheHome,
 		Alters: "config set|config unset|config edit|--user|--break-system-packages|--install-extension|" +
 			"--uninstall-extension"},
+	{As: SystemRow, names: " ipykernel jupyter jupyter-kernelspec ", Denial: TheHome,
+		Alters: "install --user|kernelspec install --user"},
+	{As: SystemRow, names: " ansible ansible-playbook ", does: "may not become another user on this machine",
+		opts: "-ciam= --connection=", Denial: TheMachine,
+		Alters: "-b -c|--become -c|-b --connection=local|--become --connection=local|localhost -b|localhost --become"},
 	{As: SystemRow, names: " poetry conda opam ",
 		Denial: TheHome, Alters: "config * *",
 		Spared: "--local|--list|--show"},
@@ -373,6 +384,8 @@ var rows = [...]Row{
 			"adduser|logout|link|unlink|global",
 		Spared: "ls|list|root|prefix|outdated|config get|bin|--location=project|link .*|global list|global bin|global dir|" +
 			"exec|dlx|x|run|test"},
+	{As: SystemRow, names: " pre-commit lefthook ", does: "may not set up hooks", Alters: "install|uninstall",
+		Denial: TheHooks},
 	{As: SystemRow, names: " git-worktree git-replace git-sparse-checkout git-scalar ",
 		does: "is denied unless it looks", Alters: anything, Spared: "list|-l|--list", Denial: TheRepository},
 	{As: SystemRow, names: " git-gc git-prune git-repack git-pack-refs git-prune-packed git-filter-branch " +

@@ -318,6 +318,7 @@ const (
 	TheMachine   = 'S'
 	TheWorkspace = 'M' // what it is made of
 	TheHome      = 'H' // settings in it
+	TheHooks     = 'K' // of the repository, which a linked worktree shares
 	// What a linked worktree shares with its host.
 	TheRefs       = 'R'
 	TheSettings   = 'C'
