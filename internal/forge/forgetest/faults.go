@@ -21,8 +21,14 @@ func (f *forgetful) Finish(context.Context, string, string, string, string) erro
 	return errors.New("the process died")
 }
 
-// impatience is how long a client waits for a slow server. What the server does after that is found by looking again.
-const impatience = 2 * time.Second
+// impatience is how long a client waits for a slow server: longer than this one takes for what it is asked now. What
+// the server does after that is found by looking again.
+func (p *place) impatience(f Forge, number int) time.Duration {
+	p.Helper()
+	begun := time.Now()
+	p.said(f, number, "")
+	return max(2*time.Second, 4*time.Since(begun))
+}
 
 const secondary = `{"message":"You have exceeded a secondary rate limit. Please ` +
 	`wait.","documentation_url":"` +
@@ -43,7 +49,7 @@ func faults() []Fault {
 		{Name: "dropped before", DropBefore: true},
 		{Name: "dropped after", DropAfter: true},
 		{Name: "dropped amid the answer", DropAmid: true},
-		{Name: "slow, and done when nobody waits any more", Slow: impatience + 800*time.Millisecond},
+		{Name: "slow, and done when nobody waits any more", Slow: 800 * time.Millisecond},
 	}
 }
 
@@ -62,7 +68,8 @@ func survivesWrites(p *place) {
 	for i, fault := range faults() {
 		as := As{Who: Ada, Reviewer: Rob, Journal: p.journal}
 		if fault.Slow > 0 {
-			as.Timeout = impatience
+			as.Timeout = p.impatience(setup, pull.Number)
+			fault.Slow += as.Timeout
 		}
 		f := p.connect(as)
 		write := func(name string, match func(*http.Request) bool, do func(key string) (forge.Posted, error)) {
@@ -123,7 +130,8 @@ func survivesReads(p *place) {
 		p.post(eve, pull.Number, words)
 		as := As{Who: Ada, Journal: p.journal}
 		if fault.Slow > 0 {
-			as.Timeout = impatience
+			as.Timeout = p.impatience(setup, pull.Number)
+			fault.Slow += as.Timeout
 		}
 		// Every request of a reading, one after the other, meets the fault once.
 		f := p.connect(as)

@@ -121,7 +121,13 @@ type place struct {
 type Clock struct {
 	mu   sync.Mutex
 	skip time.Duration
+	// settle waits for what a server is at work on, where that is known.
+	settle func(context.Context) error
 }
+
+// long is a sleep in which a server is done with everything that it was asked. The moment that such a sleep takes here
+// is not enough for that on a slow machine.
+const long = 5 * time.Second
 
 // Now is real time and all the sleep so far.
 func (c *Clock) Now() time.Time {
@@ -139,6 +145,11 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if c.settle != nil && d >= long {
+		if err := c.settle(ctx); err != nil {
+			return err
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.skip += d
@@ -154,6 +165,7 @@ func newPlace(t *testing.T, s Server) *place {
 	t.Helper()
 	owner, name := s.NewRepo(t)
 	p := &place{T: t, server: s, proxy: NewProxy(t, s.URL), journal: &forge.Memory{}, clock: &Clock{}}
+	p.clock.settle = p.proxy.settle
 	p.remote = forge.Remote{Scheme: "http", Host: strings.TrimPrefix(p.proxy.URL(), "http://"), Owner: owner, Name: name}
 	p.work = filepath.Join(t.TempDir(), "work")
 	p.git("init", "-q", "-b", "main", p.work)
@@ -246,6 +258,19 @@ func (p *place) open(f Forge, branch string) forge.Pull {
 		Body: "Please look."})
 	p.must(err)
 	return pull
+}
+
+// await asks again and again, until it is so. Only a failure waits long: nobody knows how long a real server on a slow
+// machine takes for what it does after its answer.
+func (p *place) await(is func() bool) bool {
+	p.Helper()
+	for end := time.Now().Add(5 * time.Minute); !is(); {
+		if time.Now().After(end) {
+			return false
+		}
+		p.must(p.clock.Sleep(p.Context(), 4*time.Second))
+	}
+	return true
 }
 
 func (p *place) must(err error) {

@@ -9,15 +9,15 @@ import (
 )
 
 // pushers asks until the forge knows: Gitea writes its timeline a moment after a push.
-func (p *place) pushers(f Forge, number int, from, to string) []forge.Pusher {
+func (p *place) pushers(f Forge, number int, from, to string) (list []forge.Pusher) {
 	p.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		list, err := f.Pushers(p.Context(), number, "topic", from, to)
+	p.await(func() bool {
+		var err error
+		list, err = f.Pushers(p.Context(), number, "topic", from, to)
 		p.must(err)
-		if len(list) > 0 || time.Now().After(deadline) {
-			return list
-		}
-	}
+		return len(list) > 0
+	})
+	return list
 }
 
 // saysWhoPushed: the account that pushed counts, and not what a commit says of its author, who is always Ada here.

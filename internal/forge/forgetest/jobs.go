@@ -72,18 +72,15 @@ func runsJobsAgain(p *place) {
 	for range 2 {
 		p.must(f.Rerun(p.Context(), first["lint"].Job, attempts["lint"]))
 	}
-	for n := 0; ; n++ {
-		now := p.awaitJobs(f, pull.Number, forge.ChecksPassed, forge.ChecksFailed)["lint"]
+	var now forge.Check
+	if !p.await(func() bool { // until it tells of the second attempt
+		now = p.awaitJobs(f, pull.Number, forge.ChecksPassed, forge.ChecksFailed)["lint"]
 		if now.Run != first["lint"].Run {
 			p.Fatalf("another run: %+v", now)
 		}
-		if now.Job != first["lint"].Job || now.Attempt > attempts["lint"] {
-			break // it tells of the second attempt
-		}
-		if n > 60 {
-			p.Fatalf("lint was not run again: %+v", now)
-		}
-		p.must(p.clock.Sleep(p.Context(), 10*time.Second))
+		return now.Job != first["lint"].Job || now.Attempt > attempts["lint"]
+	}) {
+		p.Fatalf("lint was not run again: %+v", now)
 	}
 	p.must(f.Rerun(p.Context(), first["lint"].Job, attempts["lint"])) // it has been
 	p.must(p.clock.Sleep(p.Context(), 20*time.Second))
@@ -97,9 +94,10 @@ func runsJobsAgain(p *place) {
 // awaitJobs waits until both jobs have a state, and gives their checks.
 func (p *place) awaitJobs(f Forge, number int, unit, lint forge.CheckState) map[string]forge.Check {
 	p.Helper()
-	for n := 0; ; n++ {
-		got := map[string]forge.Check{}
-		all := p.checks(f, number)[number].All
+	var got map[string]forge.Check
+	var all []forge.Check
+	if !p.await(func() bool {
+		got, all = map[string]forge.Check{}, p.checks(f, number)[number].All
 		for _, c := range all {
 			for _, name := range []string{"unit", "lint"} {
 				if strings.Contains(c.Name, name) && c.Job != 0 {
@@ -107,12 +105,9 @@ func (p *place) awaitJobs(f Forge, number int, unit, lint forge.CheckState) map[
 				}
 			}
 		}
-		if got["unit"].State == unit && got["lint"].State == lint {
-			return got
-		}
-		if n > 60 {
-			p.Fatalf("the jobs are never %s and %s: %+v", unit, lint, all)
-		}
-		p.must(p.clock.Sleep(p.Context(), 10*time.Second))
+		return got["unit"].State == unit && got["lint"].State == lint
+	}) {
+		p.Fatalf("the jobs are never %s and %s: %+v", unit, lint, all)
 	}
+	return got
 }

@@ -267,7 +267,7 @@ func takesHooks(p *place) {
 				p.Errorf("a hook with another secret gives %d", code)
 			}
 			return
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			p.Fatal("no hook came")
 		}
 	}

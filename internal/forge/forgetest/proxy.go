@@ -41,7 +41,8 @@ type Proxy struct {
 	faults []planned
 	before func(*http.Request)
 	log    []string
-	held   sync.WaitGroup
+	busy   int
+	idle   chan struct{} // closed when the last request has ended
 }
 
 type planned struct {
@@ -57,7 +58,7 @@ func NewProxy(t *testing.T, target string) *Proxy {
 	p := &Proxy{target: u}
 	p.http = httptest.NewServer(p)
 	t.Cleanup(func() {
-		p.held.Wait()
+		_ = p.settle(context.WithoutCancel(t.Context()))
 		p.http.Close()
 	})
 	return p
@@ -112,8 +113,8 @@ func (p *Proxy) next(r *http.Request) (Fault, func(*http.Request)) {
 }
 
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.held.Add(1)
-	defer p.held.Done()
+	p.begin()
+	defer p.end()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -162,6 +163,41 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(data)
+}
+
+func (p *Proxy) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy++; p.busy == 1 {
+		p.idle = make(chan struct{})
+	}
+}
+
+func (p *Proxy) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy--; p.busy == 0 {
+		close(p.idle)
+	}
+}
+
+// settle waits until no request is under way, also none that nobody waits for any more.
+func (p *Proxy) settle(ctx context.Context) error {
+	p.mu.Lock()
+	idle := p.idle
+	if p.busy == 0 {
+		idle = nil
+	}
+	p.mu.Unlock()
+	if idle == nil {
+		return nil
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // pass hands a request on, and waits for its end even if the client does not.

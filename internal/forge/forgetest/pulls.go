@@ -143,15 +143,12 @@ func readsState(p *place) {
 // request that it has not looked at one in conflict.
 func (p *place) settled(f Forge, number int, want forge.Mergeable) (pull forge.Pull) {
 	p.Helper()
-	for range 100 {
+	p.await(func() bool {
 		var err error
 		pull, err = f.Pull(p.Context(), number)
 		p.must(err)
-		if pull.Mergeable == want && pull.Head.Commit == p.git("rev-parse", pull.Head.Name) {
-			return pull
-		}
-		p.must(p.clock.Sleep(p.Context(), 4e9))
-	}
+		return pull.Mergeable == want && pull.Head.Commit == p.git("rev-parse", pull.Head.Name)
+	})
 	return pull
 }
 
@@ -159,12 +156,10 @@ func (p *place) settled(f Forge, number int, want forge.Mergeable) (pull forge.P
 func (p *place) merge(f Forge, number int) {
 	p.Helper()
 	var err error
-	for range 20 {
+	p.await(func() bool {
 		err = f.Merge(p.Context(), number, p.settled(f, number, forge.MergeClean).Head.Commit)
-		if !forge.RefusedAs(err, forge.RefusedUnsettled) {
-			break
-		}
-	}
+		return !forge.RefusedAs(err, forge.RefusedUnsettled)
+	})
 	p.must(err)
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
 )
@@ -129,13 +128,11 @@ func outdates(p *place) {
 	p.push("topic")
 	p.settled(ada, pull.Number, forge.MergeClean)
 	var after forge.Stream
-	for range 30 { // a forge may take a moment to look at what was pushed
-		if after = p.said(ada, pull.Number, ""); !slices.ContainsFunc(after.Comments,
-			func(c forge.Comment) bool { return c.Body == "goes" && c.Line != 0 }) {
-			break
-		}
-		p.must(p.clock.Sleep(p.Context(), 10*time.Second))
-	}
+	p.await(func() bool { // a forge may take a moment to look at what was pushed
+		after = p.said(ada, pull.Number, "")
+		return !slices.ContainsFunc(after.Comments,
+			func(c forge.Comment) bool { return c.Body == "goes" && c.Line != 0 })
+	})
 	for _, c := range after.Comments {
 		if c.Body == "stays" && (c.Line != 11 || c.State != forge.ThreadOpen) || c.Body == "goes" &&
 			(c.Line != 0 || c.State != forge.ThreadOutdated) {

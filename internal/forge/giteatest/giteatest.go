@@ -40,11 +40,7 @@ func Start(t testing.TB, users ...string) *Server {
 	t.Helper()
 	home := built(t)
 	s := &Server{bin: filepath.Join(home, "gitea"), Dir: t.TempDir(), Tokens: map[string]string{}}
-	addr := free(t)
-	s.URL = "http://" + addr
-	host, port, _ := net.SplitHostPort(addr)
-	ini := fmt.Sprintf(settings, s.Dir, host, port, s.URL, filepath.Join(home, "src"))
-	must.Do(t, os.WriteFile(filepath.Join(s.Dir, "app.ini"), []byte(ini), 0o600))
+	s.at(t, home)
 	s.env = append(os.Environ(), "HOME="+s.Dir, "GITEA_WORK_DIR="+s.Dir)
 	s.run(t, "migrate")
 	for _, who := range users {
@@ -56,8 +52,24 @@ func Start(t testing.TB, users ...string) *Server {
 			t.Fatalf("Gitea made no token: %q", said)
 		}
 	}
-	s.serve(t)
-	return s
+	const tries = 5 // somebody else may take the port before Gitea does
+	for range tries {
+		if s.at(t, home); s.serve(t) {
+			return s
+		}
+	}
+	t.Fatalf("Gitea did not start")
+	return nil
+}
+
+// at has Gitea listen at an address that nobody listens on at this moment.
+func (s *Server) at(t testing.TB, home string) {
+	t.Helper()
+	addr := free(t)
+	s.URL = "http://" + addr
+	host, port, _ := net.SplitHostPort(addr)
+	ini := fmt.Sprintf(settings, s.Dir, host, port, s.URL, filepath.Join(home, "src"))
+	must.Do(t, os.WriteFile(filepath.Join(s.Dir, "app.ini"), []byte(ini), 0o600))
 }
 
 // token is a line beside which Gitea may log something.
@@ -139,7 +151,8 @@ func (s *Server) run(t testing.TB, args ...string) string {
 	return string(out)
 }
 
-func (s *Server) serve(t testing.TB) {
+// serve starts Gitea, and says whether it did not end at once.
+func (s *Server) serve(t testing.TB) bool {
 	t.Helper()
 	c := s.cmd("web")
 	c.TiedToUs = true
@@ -154,12 +167,18 @@ func (s *Server) serve(t testing.TB) {
 			_ = p.Wait()
 		}
 	})
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
+		select {
+		case <-p.Done():
+			return false
+		case <-time.After(100 * time.Millisecond):
+		}
 		if s.healthy(t.Context()) {
-			return
+			return true
 		}
 	}
-	t.Fatal("Gitea did not start within two minutes")
+	t.Fatal("Gitea did not start within five minutes")
+	return false
 }
 
 func (s *Server) healthy(ctx context.Context) bool {
