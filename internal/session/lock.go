@@ -60,8 +60,11 @@ func (s *Service) Gone(id string) bool {
 	return lock.Close() == nil
 }
 
-// endingTime is how long a keeper may take to finish after it has hung up.
-const endingTime = 5 * time.Second
+// FollowTime is how long a keeper waits for followers to read its last words.
+const FollowTime = 10 * time.Second
+
+// endingTime is how long a keeper may take to finish after it has recorded the end of its session.
+const endingTime = FollowTime + 5*time.Second
 
 // lockSoon is keeperLock for a session that may have ended just now.
 func (s *Service) lockSoon(ctx context.Context, id string) (*os.File, error) {

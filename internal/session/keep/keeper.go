@@ -71,7 +71,7 @@ func Run(ctx context.Context, s *session.Service, id string, listener net.Listen
 	rec, err := k.finish(context.WithoutCancel(ctx), id, end)
 	t.Add(session.KindEnd, string(rec.State))
 	err = errors.Join(err, t.Close())
-	wire.close(10 * time.Second)
+	wire.close(session.FollowTime)
 	_ = os.Remove(s.Socket(id))
 	_ = lock.Close()
 	if rec.State == store.Waiting {
