@@ -192,7 +192,7 @@ func leaveSurvivor(b *Bait) string {
 	if err := again(&syscall.SysProcAttr{Setsid: true}, "linger", "fork", file); err != nil {
 		return ""
 	}
-	for range 500 {
+	for range patience / (10 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			return ""
 		}

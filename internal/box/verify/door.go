@@ -167,12 +167,12 @@ func awaitLine(ctx context.Context, file string) (string, bool) {
 }
 
 func knock(ctx context.Context, port string) {
-	c, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", port))
+	c, err := (&net.Dialer{Timeout: 20 * time.Second}).DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		return
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // that port on the host may belong to another program
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second)) // that port on the host may belong to another program
 	_, _ = io.WriteString(c, "CONNECT "+probe.RelayCheck+":443 HTTP/1.1\r\nHost: "+probe.RelayCheck+":443\r\n\r\n")
 	_, _ = bufio.NewReader(c).ReadString('\n')
 }

@@ -202,18 +202,22 @@ type disturbance struct {
 }
 
 func disturbances() map[string]disturbance {
+	const answering = "before " + cruise.StepAnswer // the stage is too short to be seen for certain
 	all := map[string]disturbance{
 		"it is stopped and continued": {stage: "reviewing", happens: stopped},
-		"the database is restarted":   {stage: "answering", happens: restarted},
+		"the database is restarted":   {at: answering, happens: restarted},
 		"the database is away":        {stage: "working", long: true, happens: away},
 		"all machines are killed":     {stage: "fixing", long: true, happens: allKilled},
 	}
-	for stage, long := range map[string]bool{"working": false, "answering": false, "reviewing": true, "naming": true,
-		"fixing": true, "checking": true} {
-		all["killed while "+stage] = disturbance{stage: stage, long: long, happens: func(t *testing.T, f *fleet, id string) {
-			must.Do(t, f.workers[f.home(t, id)].Signal(syscall.SIGKILL))
-		}}
+	killed := func(t *testing.T, f *fleet, id string) {
+		t.Helper()
+		must.Do(t, f.workers[f.home(t, id)].Signal(syscall.SIGKILL))
 	}
+	for stage, long := range map[string]bool{"working": false, "reviewing": true, "naming": true, "fixing": true,
+		"checking": true} {
+		all["killed while "+stage] = disturbance{stage: stage, long: long, happens: killed}
+	}
+	all["killed while answering"] = disturbance{at: answering, happens: killed}
 	for _, at := range boundaries() {
 		all["stopped "+at] = disturbance{at: at, long: true, happens: stopped}
 	}
@@ -253,6 +257,7 @@ func restarted(t *testing.T, f *fleet, _ string) {
 	t.Helper()
 	must.Do(t, f.server.Stop())
 	must.Do(t, f.server.Again(t.Context()))
+	f.release(t)
 }
 
 // away has the database be away for many leases. Nobody may take anything over: no machine had a chance to beat.
