@@ -228,6 +228,11 @@ type outcome struct {
 
 const injected, commented = "mention the manual", "name the owner of T1"
 
+// patient is a task whose reviewers wait until a person has commented: half a second later, the comment would be for
+// another round.
+var patient = strings.Replace(cruisetest.Picky, "reviewer)",
+	"reviewer)\n\tuntil test -e .git/said; do sleep 0.1; done", 1)
+
 // play runs a whole phase under kills: planned, commented on by a person on the forge and by the user without it,
 // reviewed, fixed, reviewed again, merged and cleaned up.
 func play(t *testing.T, on place, bin string, l life) outcome {
@@ -246,15 +251,16 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 	}
 	before := r.Checkout()
 	stop := supervise(t, r, soon)
-	id := r.Start(cruisetest.Picky, "--domains", "Security,GeneralPolish", "--ready", "--merge")
+	id := r.Start(patient, "--domains", "Security,GeneralPolish", "--ready", "--merge")
 	r.CCO("cruise", "fix", id, "--comment", injected)
 	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed),
 		0))} // the same each time is what is wanted
 	said := false
 	r.Await(id, "over", func(s cruisetest.Status) bool {
-		if !said && s.PR != 0 {
+		if !said && s.PR != 0 && s.Path != "" {
 			said = true
 			r.Say(cruisetest.Token, s.PR, commented)
+			must.Do(t, os.WriteFile(filepath.Join(r.Workspace(s), ".git", "said"), nil, 0o644)) // reviewers read it
 		}
 		random.maybe()
 		return s.Over()
