@@ -137,6 +137,9 @@ func optionOf(argv []arg, i int) string {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.TrimLeft(name, "-")
 	}
+	if i > 3 && strings.HasPrefix(argv[i-1].Prefix(), "+") {
+		i-- // -annotate +5+20 TEXT
+	}
 	if prev, ok := argv[i-1].Literal(); ok && i > 1 && len(prev) > 1 && prev[0] == '-' && !strings.Contains(prev, "=") {
 		return strings.TrimLeft(prev, "-")
 	}
@@ -361,9 +364,11 @@ func (s *Judge) staged() bool {
 	if v, ok := s.Vars["DESTDIR"]; ok && len(v.Alts) == 1 {
 		to = v.Alts[0]
 	}
-	for _, a := range s.current {
-		if strings.HasPrefix(a.Prefix(), "DESTDIR=") {
-			to = a.Cut(len("DESTDIR="))
+	for i, a := range s.current {
+		if v := strings.ToUpper(strings.TrimLeft(a.Prefix(), "-")); strings.HasPrefix(v, "DESTDIR=") {
+			to = a.After(strings.IndexByte(a.Prefix(), '=') + 1).Text
+		} else if v == "DESTDIR" && i+1 < len(s.current) {
+			to = s.current[i+1].Text
 		}
 	}
 	where, _ := s.Locate(to, s.Dir(), false)

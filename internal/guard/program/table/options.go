@@ -23,7 +23,8 @@ func CarriesText(option string, a word.Arg) bool {
 		return known && (isQuery(v) || isSubstitution(v))
 	case option == "m":
 		return known && strings.Contains(v, " ") && !strings.ContainsAny(v, "=;|<>$`")
-	case word.Listed(" k t b n h d z text note notes name desc status detail details tag ", option):
+	case word.Listed(" k t b n h d z text note notes name desc status detail details tag ", option) ||
+		strings.HasSuffix(option, "-name"):
 		return known && isProse(v)
 	}
 	return false
