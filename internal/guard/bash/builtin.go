@@ -28,6 +28,7 @@ func (s *Shell) runBuiltin(name string, argv []arg) bool {
 		s.Exec(rest)
 	case "builtin", "and", "or", "not": // the latter are fish's
 		s.Exec(args)
+		s.Dirs = union(s.Dirs, s.stayed)
 	case "command":
 		s.commandBuiltin(argv)
 	case "alias":

@@ -94,23 +94,8 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 			other.Dirs = s.Dirs
 		}
 		s.merge(other)
-		if !s.leaves(c.Y) {
-			s.Dirs = union(s.Dirs, s.stayed)
-		}
-		s.stayed = nil
+		s.Dirs = union(s.Dirs, s.stayed)
 	}
-}
-
-// leaves says that a statement ends the shell, and nothing comes after it.
-func (s *Shell) leaves(st *syntax.Stmt) bool {
-	switch c := st.Cmd.(type) {
-	case *syntax.Block:
-		return !st.Background && len(c.Stmts) > 0 && s.leaves(c.Stmts[len(c.Stmts)-1])
-	case *syntax.CallExpr:
-		return !st.Background && len(c.Args) > 0 && c.Args[0].Lit() == "exit" && s.funcs["exit"] == nil &&
-			s.Aliases["exit"] == "" && len(s.traps) == 0
-	}
-	return false
 }
 
 // succeeds says that the left side of && may be taken to succeed: commands

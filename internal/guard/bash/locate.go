@@ -123,30 +123,41 @@ func (s *Shell) cd(argv []arg) {
 	if len(rest) > 0 {
 		target = rest[0]
 	}
+	if len(rest) > 1 { // which fails, but not in zsh
+		s.stayed = union(s.stayed, s.Dirs)
+	}
 	switch {
 	case target.Is("-"):
 		s.moveTo(target, s.Lookup("OLDPWD").Alts, false)
 	case len(target.Text) > 0: // cd "" stays
-		s.MoveTo(target, o.Has("-P"))
+		s.moveTo(target, []text{target.Text}, o.Has("-P"))
 	}
 }
 
 // MoveTo makes target the current directory.
-func (s *Shell) MoveTo(target arg, physical bool) { s.moveTo(target, []text{target.Text}, physical) }
+func (s *Shell) MoveTo(target arg, physical bool) {
+	s.moveTo(target, []text{target.Text}, physical)
+	s.Dirs = union(s.Dirs, s.stayed) // a program may go on where it is
+}
 
 func (s *Shell) moveTo(at arg, targets []text, physical bool) {
 	from := s.Dirs
 	var to []string
+	_, known := at.Literal()
 	for _, t := range targets {
 		for _, dir := range from {
-			to = union(to, []string{s.directory(at.Hold(t), dir, physical)})
+			entered := s.directory(at.Hold(t), dir, physical)
+			to = union(to, []string{entered})
+			if e, _ := s.Land.Lookup(s.Land.Resolve(entered)); known && !s.Made[entered] &&
+				(e == land.EntryMissing || e == land.EntryFile) {
+				s.stayed = union(s.stayed, []string{dir}) // this cd will fail
+			}
 		}
 	}
-	name, known := at.Literal()
-	if known && !path.IsAbs(name) && len(to) == 1 && len(from) == 1 && !s.Made[to[0]] && s.Land.Missing(to[0]) {
-		s.stayed = union(s.stayed, from) // this cd will fail
+	if s.old = union(from, s.old); len(s.stayed) == 0 {
+		s.old = from
 	}
-	s.old, s.Dirs = from, to
+	s.Dirs = to
 	delete(s.Vars, "OLDPWD")
 }
 

@@ -331,38 +331,26 @@ func (s *Shell) sliced(pe *syntax.ParamExp, v Variable) []text {
 	})
 }
 
-// replaced applies ${x/pattern/with} and its like.
+// replaced applies ${x/orig/with} where both are plain text, also at the beginning or at the end alone.
 func (s *Shell) replaced(r *syntax.Replace, v Variable) []text {
-	pattern, ok := s.pattern(r.Orig)
+	orig, ok := s.textOf(r.Orig).Literal()
 	with, plain := s.textOf(r.With).Literal()
-	ok = ok && plain && !strings.Contains(pattern, "\\") && !strings.Contains(with, "&") // which may be what matched
-	atStart, atEnd := false, false
-	if !r.All && strings.HasPrefix(pattern, "#") {
-		atStart, pattern = true, pattern[1:]
-	} else if !r.All && strings.HasPrefix(pattern, "%") {
-		atEnd, pattern = true, pattern[1:]
+	anchor, times := "", 1
+	if r.All {
+		times = -1
+	} else if lit := r.Orig.Lit(); lit != "" && strings.ContainsAny(lit[:1], "#%") && s.spoken != "zsh" {
+		anchor, orig = lit[:1], orig[1:]
 	}
+	ok = ok && plain && !strings.ContainsAny(orig, `*?[#%\()`) && !strings.Contains(with, "&")
 	return each(v.Alts, false, func(v string) (string, bool) {
-		if !ok || len(v)*len(v)*(len(pattern)+1) > maxMatch {
-			return "", false
+		if rest, found := strings.CutPrefix(v, orig); anchor == "#" && found {
+			v = with + rest
+		} else if rest, found := strings.CutSuffix(v, orig); anchor == "%" && found {
+			v = rest + with
+		} else if anchor == "" && orig != "" {
+			v = strings.Replace(v, orig, with, times)
 		}
-		out := ""
-		for i := 0; i <= len(v); i++ {
-			end := len(v) // of the longest match from here
-			for end >= i && (atStart && i > 0 || atEnd && end < len(v) || end == i && !atStart && !atEnd ||
-				!word.GlobMatch(pattern, v[i:end])) {
-				end--
-			}
-			switch {
-			case end < i:
-				out += v[i:min(i+1, len(v))]
-			case r.All:
-				out, i = out+with, end-1
-			default:
-				return out + with + v[end:], true
-			}
-		}
-		return out, true
+		return v, ok
 	})
 }
 

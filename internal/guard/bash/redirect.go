@@ -194,9 +194,10 @@ func (s *Shell) trap(args []arg) {
 		return
 	}
 	at := args[0]
-	if args[1].Is("EXIT") || args[1].Is("0") {
-		s.traps = append(s.traps, trapped{at, s.Vars})
-		return
+	if slices.ContainsFunc(args[1:], func(a arg) bool { return a.Is("EXIT") || a.Is("0") }) {
+		if s.traps = append(s.traps, trapped{at, s.Vars}); len(args) == 2 {
+			return
+		}
 	}
 	s.Isolated(func() { s.RunText(at.Text, at, "trap") })
 }

@@ -293,7 +293,7 @@ func IsDevice(name string) bool {
 // and running from there is what every build does.
 func IsSystem(name string) bool {
 	return WithinAny(name, []string{
-		"/usr", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libexec", "/etc", "/opt", "/nix", "/snap", "/proc",
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libexec", "/etc", "/opt", "/nix", "/snap", "/proc",
 		"/sys", "/System", "/Library", "/Applications", "/home/linuxbrew/.linuxbrew",
 	})
 }

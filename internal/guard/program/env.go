@@ -26,7 +26,7 @@ func (s *Judge) Set(name string, value arg) {
 		s.Isolated(func() { s.Document(value.Text) })
 	case "PROMPT_COMMAND", "EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "FCEDIT",
 		"SUDO_ASKPASS", "SSH_ASKPASS", "RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER", "CMAKE_C_COMPILER_LAUNCHER", "LESSEDIT",
-		"KUBE_EDITOR":
+		"KUBE_EDITOR", "GH_PAGER", "GH_EDITOR", "GH_BROWSER", "GLAB_PAGER":
 		s.ProgramSetting(value)
 	case "BASH_ENV", "ENV", "PYTHONSTARTUP":
 		s.loadedFile(value)

@@ -119,7 +119,13 @@ func (s *Judge) program(r *table.Row, argv []arg) {
 				s.code(lang, content, argv[0])
 			}
 		}
-		s.Exec(append(o.Values("-m"), args...))
+		if module := o.Values("-m")[0]; table.IsModule(module.Known()) {
+			s.Isolated(func() { s.Run(module.Known(), append([]arg{module}, args...)) })
+			return
+		}
+		for i := range args {
+			s.argument(argv, len(argv)-len(args)+i)
+		}
 	case len(args) == 0 && onlyAsks(argv):
 	case len(args) == 0 || isStdin(args[0]):
 		s.programStdin(lang, argv[0], args)

@@ -98,7 +98,7 @@ func (s *Judge) runWrapper(name string, argv []arg) bool {
 	case r.Rest == table.JoinedOperands:
 		s.RunText(word.JoinArgs(rest), word.Cover(rest), name)
 	default:
-		s.Exec(rest)
+		s.Branch = s.Isolated(func() { s.Exec(rest) }).Branch // no builtin of this shell
 		s.elevated(name, rest)
 	}
 	s.Vars, s.Out = vars, out

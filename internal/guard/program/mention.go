@@ -307,11 +307,11 @@ func (s *Judge) Loose(a arg) {
 		s.guess(a)
 	}
 	t := a.Text
-	if parts := strings.Split(a.Known(), `"`); len(parts) > 2 && a.Worst() == word.Literal { // options for another program
+	if parts := strings.Split(a.Known(), `"`); len(parts) > 2 && a.Worst() == word.Literal &&
+		!strings.ContainsAny(a.Known(), "'\\$`") { // options for another program
 		for i := 1; i < len(parts)-1; i += 2 {
 			words := strings.Fields("- " + strings.ReplaceAll(parts[i-1], "=", " "))
-			if option, ok := strings.CutPrefix(words[len(words)-1], "-"); ok &&
-				table.CarriesText(strings.TrimLeft(option, "-"), a.Hold(word.Lit(parts[i]))) {
+			if word.Listed(" -z -k --match --grep --tests ", words[len(words)-1]) { // of tests
 				parts[i] = ""
 			}
 		}
@@ -341,7 +341,7 @@ func (s *Judge) namesOutput(name string) bool {
 	has := func(part string) bool { return strings.Contains(lower, part) }
 	return slices.ContainsFunc([]string{"out", "dest", "target", "log", "save", "dump", "export", "report", "cache",
 		"write", "datadir", "workdir", "state"}, has) ||
-		slices.ContainsFunc([]string{"bin", "dir", "path", "root", "tree"}, has) && !has("with-") && s.installs() ||
+		slices.ContainsFunc([]string{"bin", "tree", "tool-path"}, has) && !has("with-") && s.installs() ||
 		lower == "of" || lower == "d" || len(lower) < 4 && strings.HasSuffix(lower, "o") // -so, a bundle
 }
 

@@ -132,31 +132,28 @@ func (p *program) isElement(i int) bool {
 	return p.idle && p.token(open).is("[") && p.token(open+1).Kind == 's' && !p.token(open+2).is("]")
 }
 
-// isIdle says that no word of a text but what is imported speaks of an effect.
+// isIdle says that every name in a text, but for what a line imports, is known to alter nothing.
 func (p *program) isIdle() bool {
 	imports := false
 	for i, t := range p.toks {
-		first := i == 0 || p.token(i-1).is("\n") || p.token(i-1).is(";")
-		imports = !first && imports && t.Kind != 's' ||
-			first && word.Listed(" import using open module ", t.Text) && p.token(i+1).Kind == 'i'
-		if t.is("!") || t.is("`") || !imports && t.Kind == 'i' && speaksOfEffect(t.Text) &&
-			(p.effects(t.Text)&prints == 0 || speaksOfEffect(strings.TrimSuffix(t.Text, lastName(t.Text)))) {
+		before, next := p.token(i-1), p.token(i+1)
+		first := i == 0 || before.is("\n") || before.is(";")
+		imports = first && word.Listed(" import using ", t.Text) || imports && word.Listed(" import using ", before.Text)
+		switch {
+		case t.Kind == 's' && (next.is("(") || before.is(".")), t.is("!"), t.is("`"), t.is("<") && next.is("<"),
+			t.is(">") && !before.is("-") && !before.is("=") && !before.is("|"):
+			return false
+		case t.Kind == 'i' && len(t.Text) > 1 && !imports && p.effects(t.Text)&(prints|passes) == 0 &&
+			!word.Listed(idleWords, t.Text):
 			return false
 		}
 	}
 	return len(p.toks) < maxTokens
 }
 
-// speaksOfEffect says that the name of a call may mean that it alters or runs something.
-func speaksOfEffect(name string) bool {
-	lower := strings.ToLower(name)
-	return slices.ContainsFunc(strings.Fields("writ creat delet remov unlink renam move copy link touch sav dump stor "+
-		"export spit exec spawn popen process command cmd shell chdir append trunc download install sink eval open log "+
-		"mk make put set new out run stream load source call tee clear clean invoke tell ensure zip tar render knit tofile "+
-		"to-file text bytes system rmdir"), func(part string) bool { return strings.Contains(lower, part) }) ||
-		slices.ContainsFunc(strings.FieldsFunc(lower, func(r rune) bool { return r < 'a' || r > 'z' }),
-			func(part string) bool { return word.Listed(" rm mv cp ln cd sh del ", part) })
-}
+// idleWords are those around calls in languages that try a function on a list.
+const idleWords = " for in do end fn fun let main IO map mapM_ forM_ each iter List.iter doseq foreach quote require " +
+	"as if then else val var def true false nil io/file "
 
 // isData says that the value from token i to j is only looked at: by the calls that it is given to, by methods that are
 // called on it, or by being compared.

@@ -70,6 +70,11 @@ func IsCode(option string, a word.Arg) bool {
 		!strings.HasPrefix(a.Prefix(), "-") && strings.Contains(a.Known(), "(") && strings.ContainsAny(a.Known(), "\"'")
 }
 
+// IsModule names the programs that may stand behind python -m.
+func IsModule(name string) bool {
+	return word.Listed(" pip pytest ruff black isort flake8 pylint yapf bandit ipykernel jupyter json.tool ", name)
+}
+
 // TakesCommand says that the value of an option is run.
 func TakesCommand(option string) bool {
 	return word.Listed(" exec run command cmd c e x shell s hook script on-change onchange before after pre post "+

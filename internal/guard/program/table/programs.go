@@ -223,7 +223,7 @@ var rows = [...]Row{
 		"gnuplot ghci kotlin scala-cli amm csi gsi ecl clisp newlisp wolframscript ",
 		does: "runs program text, in which no path outside may stand but in what is printed or read", Lang: "other",
 		opts: "+-e! +-c! +-E! --eval! +-eval! --execute! --expression! +-Command! +-command! +-g! --batch-string! " +
-			"+-EncodedCommand# +-enc# +-ec#"},
+			"+-EncodedCommand# --EncodedCommand# +-encodedcommand# +-enc# +-ec# +-en# +-enco# +-encoded#"},
 	{As: ReaderRow, names: " cat ls dir vdir head tail wc stat string file diff cmp comm join paste cut tr od " +
 		"hexdump strings nm objdump readelf ldd size which whereis basename dirname realpath readlink pwd printenv " +
 		"id whoami who w groups hostname uname date cal uptime df du free ps top htop lsof pgrep pidof " +
@@ -376,7 +376,7 @@ var rows = [...]Row{
 		Spared: "context ls|context list|context show|context inspect"},
 	{As: SystemRow, names: " gh glab aws gcloud az kubectl oc ",
 		Denial: TheHome,
-		Alters: "auth login|auth logout|auth setup-git|config set*|config use*|config delete*|alias set|" +
+		Alters: "auth login|auth logout|auth setup-git|config set*|config use*|config delete*|alias set|alias import|" +
 			"extension install|configure*",
 		Spared: "configure list|configure get"},
 	{As: SystemRow, names: " npm pnpm bun yarn ",
