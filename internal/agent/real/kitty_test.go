@@ -3,7 +3,6 @@
 package real
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec" // the program under test, on a terminal
@@ -35,6 +34,10 @@ var answers = map[string]string{
 	"\x1b[6n": "\x1b[1;1R",
 }
 
+// questions finds them in the order in which they are asked, as kitty answers them: an agent that hears what the
+// terminal is before it hears of its keyboard takes it for one without.
+var questions = regexp.MustCompile(`\x1b\[(\?u|c|>0?q|6n)|\x1b\]11;\?(\a|\x1b\\)`)
+
 func (w *work) onKitty(args ...string) *kitty {
 	w.t.Helper()
 	k := &kitty{cmd: exec.Command(filepath.Join(w.bin, "cco"), args...)} //nolint:forbidigo // on a terminal
@@ -45,17 +48,18 @@ func (w *work) onKitty(args ...string) *kitty {
 		w.t.Fatal(err)
 	}
 	go func() {
-		buf := make([]byte, 32<<10)
+		buf, heard := make([]byte, 32<<10), []byte(nil)
 		for {
 			n, err := k.Read(buf)
 			k.mu.Lock()
 			k.all = append(k.all, buf[:n]...)
 			k.mu.Unlock()
-			for question, answer := range answers {
-				for range bytes.Count(buf[:n], []byte(question)) {
-					_, _ = k.WriteString(answer)
-				}
+			heard = append(heard, buf[:n]...)
+			for at := questions.FindIndex(heard); at != nil; at = questions.FindIndex(heard) {
+				_, _ = k.WriteString(answers[string(heard[at[0]:at[1]])])
+				heard = heard[at[1]:]
 			}
+			heard = heard[max(0, len(heard)-len("\x1b]11;?\x1b")):] // a question may come in two parts
 			if err != nil {
 				return
 			}
