@@ -77,11 +77,15 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 	case syntax.Pipe, syntax.PipeAll:
 		s.pipe(c)
 	case syntax.AndStmt:
-		s.stmt(c.X)
-		before := s.clone()
-		s.stmt(c.Y)
-		if !s.succeeds(c.X) {
-			s.merge(before) // what could have been without the last command
+		var without []*scope // what could have been without the rest
+		all := conjuncts(c)
+		for i, st := range all {
+			if s.stmt(st); i < len(all)-1 && !s.succeeds(st) {
+				without = append(without, s.clone())
+			}
+		}
+		for _, other := range without {
+			s.merge(other)
 		}
 	case syntax.OrStmt:
 		before := s.Dirs
@@ -96,6 +100,14 @@ func (s *Shell) binary(c *syntax.BinaryCmd) {
 		s.merge(other)
 		s.Dirs = union(s.Dirs, s.stayed)
 	}
+}
+
+// conjuncts are the statements of a && b && c.
+func conjuncts(c *syntax.BinaryCmd) []*syntax.Stmt {
+	if x, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && !c.X.Negated && len(c.X.Redirs) == 0 {
+		return append(conjuncts(x), c.Y)
+	}
+	return []*syntax.Stmt{c.X, c.Y}
 }
 
 // succeeds says that the left side of && may be taken to succeed: commands

@@ -147,6 +147,7 @@ func (s *Shell) moveTo(at arg, targets []text, physical bool) {
 	for _, t := range targets {
 		for _, dir := range from {
 			entered := s.directory(at.Hold(t), dir, physical)
+			s.steps += strings.Count(entered, "/")
 			to = union(to, []string{entered})
 			if e, _ := s.Land.Lookup(s.Land.Resolve(entered)); known && !s.Made[entered] &&
 				(e == land.EntryMissing || e == land.EntryFile) {
