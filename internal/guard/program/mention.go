@@ -264,7 +264,7 @@ func (s *Judge) Imaginary(t text) bool {
 		second, _, _ := strings.Cut(rest, "/")
 		return second == "" || second != ".." && s.Land.Missing("/"+first+"/"+second)
 	}
-	return first != "" && s.Land.Missing("/"+first)
+	return first != "" && s.Land.Missing("/"+first) || strings.Contains(first, ":") // as in /p:Version=1
 }
 
 // Operand checks an argument of a command that may do anything with it.
