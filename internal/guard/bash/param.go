@@ -338,8 +338,8 @@ func (s *Shell) replaced(r *syntax.Replace, v Variable) []text {
 	anchor, times := "", 1
 	if r.All {
 		times = -1
-	} else if lit := r.Orig.Lit(); lit != "" && strings.ContainsAny(lit[:1], "#%") && s.spoken != "zsh" {
-		anchor, orig = lit[:1], orig[1:]
+	} else if orig != "" && r.Orig.Lit() == orig && strings.ContainsAny(orig[:1], "#%") && s.spoken != "zsh" {
+		anchor, orig = orig[:1], orig[1:]
 	}
 	ok = ok && plain && !strings.ContainsAny(orig, `*?[#%\()`) && !strings.Contains(with, "&")
 	return each(v.Alts, false, func(v string) (string, bool) {
