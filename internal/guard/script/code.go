@@ -140,8 +140,8 @@ func (p *program) isIdle() bool {
 		first := i == 0 || before.is("\n") || before.is(";")
 		imports = first && word.Listed(" import using ", t.Text) || imports && word.Listed(" import using ", before.Text)
 		switch {
-		case t.Kind == 's' && (next.is("(") || before.is(".")), t.is("!"), t.is("`"), t.is("<") && next.is("<"),
-			t.is(">") && !before.is("-") && !before.is("=") && !before.is("|"):
+		case t.Kind == 's' && (next.is("(") || before.is(".") || strings.ContainsAny(t.Text, "(;")), t.is("!"), t.is("`"),
+			t.is("<") && next.is("<"), t.is(">") && !before.is("-") && !before.is("=") && !before.is("|"):
 			return false
 		case t.Kind == 'i' && len(t.Text) > 1 && !imports && p.effects(t.Text)&(prints|passes) == 0 &&
 			!word.Listed(idleWords, t.Text):
