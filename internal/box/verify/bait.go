@@ -197,7 +197,7 @@ func (t *trial) layShown(ctx context.Context) error {
 		return err
 	}
 	for name, network := range map[string]string{probe.ThereStream: "unix", probe.ThereDatagram: "unixgram"} {
-		if err := t.listenShown(ctx, probe.ShownSocket, network, name); err != nil {
+		if err := t.listen(ctx, probe.ShownSocket, network, filepath.Join(t.bait.Shown, name)); err != nil {
 			return err
 		}
 	}
@@ -207,8 +207,7 @@ func (t *trial) layShown(ctx context.Context) error {
 	return nil
 }
 
-func (t *trial) listenShown(ctx context.Context, name, network, socket string) error {
-	socket = filepath.Join(t.bait.Shown, socket)
+func (t *trial) listen(ctx context.Context, name, network, socket string) error {
 	var config net.ListenConfig
 	if network == "unixgram" {
 		c, err := config.ListenPacket(ctx, network, socket)
@@ -226,10 +225,13 @@ func (t *trial) listenShown(ctx context.Context, name, network, socket string) e
 	return os.Chmod(socket, 0o666)
 }
 
-// layLater makes one more socket there when a probe requests it.
+// layLater shows one more socket there when a probe requests it: one that can be reached as soon as it is seen.
 func (t *trial) layLater(ctx context.Context) {
 	if _, ok := awaitLine(ctx, filepath.Join(t.box.Exchange, t.mine, probe.AskFile)); ok {
-		_ = t.listenShown(ctx, probe.LaterSocket, "unix", probe.Later) // the probe notices a failure
+		beside := t.bait.Shown + "-later"
+		if t.listen(ctx, probe.LaterSocket, "unix", beside) == nil { // the probe notices a failure
+			_ = os.Rename(beside, filepath.Join(t.bait.Shown, probe.Later))
+		}
 	}
 }
 

@@ -116,9 +116,9 @@ func forgedChecks(t *testing.T, g *giteatest.Server) {
 		return true, ""
 	})
 	c := forge.Check{}
-	await("failed", func() bool {
+	await("failed, with a word of its own", func() bool {
 		c = check(unit)
-		return forged.Load() && c.State == forge.ChecksFailed && c.Job != 0
+		return check("coverage").Name != "" && c.State == forge.ChecksFailed && c.Job != 0
 	})
 	if o := check("coverage"); o.State != forge.ChecksPassed || o.Job != 0 {
 		t.Errorf("a word of its own: %+v", o)
