@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 )
@@ -14,7 +15,13 @@ type Line struct {
 
 // Log adds a line to a phase's log.
 func (s *Shared) Log(ctx context.Context, phase string, now time.Time, words string) error {
-	_, err := s.db.ExecContext(ctx, `INSERT INTO phase_log (phase, at, text) VALUES ($1, $2, $3)`, phase, now.UnixNano(),
+	return addLine(ctx, s.db, phase, now, words)
+}
+
+func addLine(ctx context.Context, tx interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, phase string, now time.Time, words string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO phase_log (phase, at, text) VALUES ($1, $2, $3)`, phase, now.UnixNano(),
 		text(words))
 	if err != nil {
 		return fmt.Errorf("add to the log of phase %s: %w", phase, err)

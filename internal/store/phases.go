@@ -30,6 +30,9 @@ type Phase struct {
 	Created  time.Time       `json:"created"`
 	Updated  time.Time       `json:"updated"`
 	State    json.RawMessage `json:"-"` // all of it, for one phase; not in listings
+	// News are lines for the phase's log. They are written together with the record: whoever has read that it ended finds
+	// how in the log.
+	News []string `json:"-"`
 }
 
 // PhaseNotFoundError names a phase that there is no record of, and others that may be meant.
@@ -74,6 +77,11 @@ func (s *Shared) savePhase(ctx context.Context, tx *sql.Tx, p Phase) error {
 		updated_at = excluded.updated_at, state = excluded.state`,
 		p.ID, text(p.Repo), text(p.Branch), p.Kind, p.Stage, number(p.Ended), text(p.Title), p.PRNumber, text(p.PRURL),
 		p.Cost, number(p.Estimate), p.Created.UnixMilli(), p.Updated.UnixMilli(), text(string(p.State)))
+	for _, line := range p.News {
+		if err == nil {
+			err = addLine(ctx, tx, p.ID, p.Updated, line)
+		}
+	}
 	return err
 }
 

@@ -26,6 +26,9 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 	if err != nil {
 		return cruise.Saved{}, err
 	}
+	var was cruise.State
+	_ = json.Unmarshal(before.State, &was)
+	rec.News = news(was, in.State)
 	if rec.Ended {
 		unread, err := d.Inbox.end(ctx, rec, in.State.Seen, in.Last)
 		if err != nil || unread {
@@ -33,11 +36,6 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 		}
 	} else if err := d.Store.SavePhase(ctx, rec); err != nil {
 		return cruise.Saved{}, temporary(err)
-	}
-	var was cruise.State
-	_ = json.Unmarshal(before.State, &was)
-	for _, line := range news(was, in.State) {
-		d.log(ctx, in.Phase, line)
 	}
 	if rec.Ended && in.State.PR != nil {
 		// Not while the inbox is locked: this waits for a running look, which waits for a forge.

@@ -33,6 +33,10 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	// Guards against a command that follows the phase, reads that it has ended, and leaves before it is told how.
+	if lines, err := db.ReadLog(t.Context(), "aaaaaaaa", 0); err != nil || len(lines) == 0 {
+		t.Errorf("it has ended, and its log says %v, %v", lines, err)
+	}
 	go func() {
 		sent <- d.Inbox.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "e"}, func() error { return nil })
 	}()
