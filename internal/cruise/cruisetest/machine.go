@@ -81,6 +81,8 @@ func (r *Rig) as(a *syscall.SysProcAttr) { a.Credential = r.User }
 // Worker starts a worker on this machine, and waits until it takes phases.
 func (r *Rig) Worker() *proc.Process {
 	r.Helper()
+	ready := func() int { return strings.Count(r.WorkerLog(), "waits for phases") }
+	before := ready() // those that ran here before
 	log := must.Get(os.OpenFile(filepath.Join(r.Home, "worker.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r)
 	defer func() { _ = log.Close() }()
 	p := must.Get(proc.Start(r.Context(), proc.Cmd{Argv: append(slices.Clone(r.Within),
@@ -91,7 +93,7 @@ func (r *Rig) Worker() *proc.Process {
 		_ = p.Signal(syscall.SIGKILL)
 		<-p.Done()
 	})
-	if !r.Until(func() bool { return strings.Contains(r.WorkerLog(), "waits for phases") }) {
+	if !r.Until(func() bool { return ready() > before }) {
 		r.Fatalf("the worker does not start: %s", r.WorkerLog())
 	}
 	return p

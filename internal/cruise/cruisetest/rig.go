@@ -151,20 +151,21 @@ func (r *Rig) end() {
 	_, _, _ = r.Run("box", "destroy", "--force")
 }
 
-// EnginePid is the process of the engine, 0 where none runs.
+// EnginePid is the process of the engine, 0 where none runs. Its lock is only tried where the process that it names is
+// there: an engine that starts at that moment would find it taken, and end.
 func (r *Rig) EnginePid() int {
-	lock := flock.New(serve.Lock(r.Data), flock.SetFlag(os.O_RDONLY))
-	free, err := lock.TryLock()
-	_ = lock.Close()
-	if err != nil || free {
-		return 0
-	}
 	words, err := os.ReadFile(serve.Lock(r.Data))
 	if err != nil {
 		return 0
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(words)))
-	if err != nil {
+	if err != nil || syscall.Kill(pid, 0) != nil {
+		return 0
+	}
+	lock := flock.New(serve.Lock(r.Data), flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryLock()
+	_ = lock.Close()
+	if err != nil || free {
 		return 0
 	}
 	return pid

@@ -76,11 +76,10 @@ func TestTwoWhoReviveAPhaseDoSoOnce(t *testing.T) {
 	a.take(t)
 	a.end(t)
 	a.take(t)
-	slow, once := a.queue(), false
+	slow, once, done := a.queue(), false, make(chan struct{})
 	slow.Now = func() time.Time {
 		if !once {
 			once = true
-			done := make(chan struct{})
 			go func() {
 				defer close(done)
 				must.Do(t, a.queue().Send(t.Context(), phase, cruise.Event{ID: "e1", Kind: cruise.EventResume, At: time.Now()}))
@@ -94,20 +93,14 @@ func TestTwoWhoReviveAPhaseDoSoOnce(t *testing.T) {
 			select {
 			case <-done:
 			case <-time.After(2 * time.Second): // it waits for us
-				t.Cleanup(func() { <-done })
 			}
 		}
 		return time.Now()
 	}
 	must.Do(t, slow.Send(t.Context(), phase, cruise.Event{ID: "e2", Kind: cruise.EventResume, At: time.Now()}))
-	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		st := must.Get(stateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t)
-		if st.Cost == 5 {
-			break
-		}
-		if time.Now().After(until) {
-			t.Fatalf("what it spent is forgotten: life %d, %v", st.Flow, st.Cost)
-		}
+	<-done
+	if st := must.Get(stateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t); st.Cost != 5 {
+		t.Fatalf("what it spent is forgotten: life %d, %v", st.Flow, st.Cost)
 	}
 }
 
