@@ -229,6 +229,8 @@ func kill(ctx context.Context, path string, match func(run) bool) error {
 		if err != nil {
 			return err
 		}
+		// What nobody holds no longer changes: a starter may record the pid and die between two looks.
+		held := flock(f, unix.LOCK_EX|unix.LOCK_NB) != nil
 		data, err := io.ReadAll(f)
 		if err != nil {
 			_ = f.Close()
@@ -236,7 +238,6 @@ func kill(ctx context.Context, path string, match func(run) bool) error {
 		}
 		var run run
 		parsed := json.Unmarshal(data, &run) == nil
-		held := flock(f, unix.LOCK_EX|unix.LOCK_NB) != nil
 		_ = f.Close()
 		if parsed && !match(run) {
 			return nil
