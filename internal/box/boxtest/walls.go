@@ -197,7 +197,8 @@ func memoryLimit(s *suite) {
 			s.Errorf("900 MB of %s under a limit of 200", kind)
 		}
 	}
-	e := sh(one, `head -c 2000000000 /dev/zero | tail > /dev/null; echo "ended with $?"`)
+	// Nothing more comes for a while, in which it holds everything: a watchdog may look late.
+	e := sh(one, `{ head -c 2000000000 /dev/zero && sleep 3; } | tail > /dev/null; echo "ended with $?"`)
 	e.Limits.Memory = 200 << 20
 	stdout, _, err := s.run(e)
 	s.must(err)

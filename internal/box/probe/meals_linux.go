@@ -48,8 +48,12 @@ func eat(args []string) int {
 		// This is slower than memory, so that a watchdog can act before all memory is used.
 		time.Sleep(2 * time.Millisecond)
 	}
+	time.Sleep(digestion)
 	return 0
 }
+
+// digestion is how long everything is held in the end: on a busy machine a watchdog may look only once a second.
+const digestion = 3 * time.Second
 
 // leaveFirst keeps this goroutine off the process's first thread. That thread only calls then.
 func leaveFirst(then func()) {
