@@ -1,7 +1,11 @@
 // Package must ends a test at the first error of its preparation.
 package must
 
-import "testing"
+import (
+	"os"
+	"syscall"
+	"testing"
+)
 
 // Do ends the test if there is an error.
 func Do(t testing.TB, err error) {
@@ -18,4 +22,13 @@ func Get[T any](v T, err error) func(t testing.TB) T {
 		Do(t, err)
 		return v
 	}
+}
+
+// Program writes a program that can be run at once, while other tests start programs: a child that was made at that
+// moment would have the file open for writing for a while, and the kernel runs no such file.
+func Program(t testing.TB, name, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	Do(t, os.WriteFile(name, []byte(text), 0o755))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func readOnly(s *suite) {
@@ -123,7 +124,7 @@ func binds(s *suite) {
 	for _, dir := range []string{filepath.Join(tool, "bin"), other} {
 		s.must(os.MkdirAll(dir, 0o755))
 	}
-	s.must(os.WriteFile(filepath.Join(tool, "bin", "tool"), []byte("#!/bin/sh\necho it runs\n"), 0o755))
+	must.Program(s.T, filepath.Join(tool, "bin", "tool"), "#!/bin/sh\necho it runs\n")
 	e := sh(one, `"$1/bin/tool"; touch "$1/new" || echo kept; rm -f "$1/bin/tool" || echo kept; mv "$1/bin" "$1/x" || `+
 		`echo kept; ls "$2" || echo hidden`, tool, other)
 	e.Binds = []box.Bind{{Path: tool}}

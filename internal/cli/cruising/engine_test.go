@@ -107,7 +107,7 @@ func TestTheEngineBecomesAService(t *testing.T) {
 echo "$@" >> ` + bin + `/told`,
 		"loginctl": `echo Linger=no`,
 	} {
-		must.Do(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755))
+		must.Program(t, filepath.Join(bin, name), "#!/bin/sh\n"+body+"\n")
 	}
 	for i, v := range r.Env {
 		if rest, ok := strings.CutPrefix(v, "PATH="); ok {

@@ -67,7 +67,7 @@ func TestTheFirstHour(t *testing.T) {
 	must.Do(t, os.Mkdir(tools, 0o755))
 	for name, text := range map[string]string{"npm": strings.ReplaceAll(registry, "MACHINE", machine), "claude": standIn,
 		"secret-tool": keyring, "security": keyring} {
-		must.Do(t, os.WriteFile(filepath.Join(tools, name), []byte(text), 0o755))
+		must.Program(t, filepath.Join(tools, name), text)
 	}
 	must.Do(t, os.Rename(filepath.Join(tools, "claude"), filepath.Join(r.Home, "claude")))
 	env := append(r.Env, "PATH="+tools+":"+os.Getenv("PATH"), "STAND_IN="+filepath.Join(r.Home, "claude"),

@@ -181,7 +181,7 @@ func passwordFrom(t *testing.T, m *cruisetest.Rig, source string) {
 	// The desktop's programs: both get the service and the account as arguments.
 	keyring := "#!/bin/sh\ncase \"$*\" in *cco*database*) cat " + file + ";; *) exit 1;; esac\n"
 	for _, name := range []string{"secret-tool", "security"} {
-		must.Do(t, os.WriteFile(filepath.Join(tools, name), []byte(keyring), 0o755))
+		must.Program(t, filepath.Join(tools, name), keyring)
 	}
 	m.Env = append(m.Env, "PATH="+m.Bin+":"+tools+":"+os.Getenv("PATH"))
 }
