@@ -77,14 +77,10 @@ func (s *stage) onTerminal(t *testing.T, leave string, done func(screen string) 
 	var mu sync.Mutex
 	var screen bytes.Buffer
 	go func() {
-		buf := make([]byte, 4096)
+		buf, terminal := make([]byte, 4096), agenttest.Xterm()
 		for {
 			n, err := master.Read(buf)
-			for ask, answer := range map[string]string{"\x1b[6n": "\x1b[1;1R", "\x1b[c": "\x1b[?62;22c", "\x1b[?u": "\x1b[?0u"} {
-				if bytes.Contains(buf[:n], []byte(ask)) { // as a terminal would
-					_, _ = master.WriteString(answer)
-				}
-			}
+			_, _ = master.WriteString(terminal.Hear(buf[:n]))
 			mu.Lock()
 			screen.Write(buf[:n])
 			mu.Unlock()

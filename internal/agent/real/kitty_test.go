@@ -34,10 +34,6 @@ var answers = map[string]string{
 	"\x1b[6n": "\x1b[1;1R",
 }
 
-// questions finds them in the order in which they are asked, as kitty answers them: an agent that hears what the
-// terminal is before it hears of its keyboard takes it for one without.
-var questions = regexp.MustCompile(`\x1b\[(\?u|c|>0?q|6n)|\x1b\]11;\?(\a|\x1b\\)`)
-
 func (w *work) onKitty(args ...string) *kitty {
 	w.t.Helper()
 	k := &kitty{cmd: exec.Command(filepath.Join(w.bin, "cco"), args...)} //nolint:forbidigo // on a terminal
@@ -48,18 +44,13 @@ func (w *work) onKitty(args ...string) *kitty {
 		w.t.Fatal(err)
 	}
 	go func() {
-		buf, heard := make([]byte, 32<<10), []byte(nil)
+		buf, terminal := make([]byte, 32<<10), agenttest.Terminal{Answers: answers}
 		for {
 			n, err := k.Read(buf)
 			k.mu.Lock()
 			k.all = append(k.all, buf[:n]...)
 			k.mu.Unlock()
-			heard = append(heard, buf[:n]...)
-			for at := questions.FindIndex(heard); at != nil; at = questions.FindIndex(heard) {
-				_, _ = k.WriteString(answers[string(heard[at[0]:at[1]])])
-				heard = heard[at[1]:]
-			}
-			heard = heard[max(0, len(heard)-len("\x1b]11;?\x1b")):] // a question may come in two parts
+			_, _ = k.WriteString(terminal.Hear(buf[:n]))
 			if err != nil {
 				return
 			}
@@ -84,7 +75,7 @@ var (
 func TestClaudeOnATerminalWithKittysKeyboard(t *testing.T) {
 	w := newWork(t, "claude", agenttest.Shell("tail -f /dev/null"))
 	k := w.onKitty("box", "push", "plan.md", "--agent", "claude")
-	w.waitFor("claude at work", func() bool { return len(w.model.Requests()) > 0 && pushed.MatchString(k.shown()) })
+	w.waitFor("claude at work", func() bool { return w.model.Turns() > 0 && pushed.MatchString(k.shown()) })
 	id := w.newestID()
 	_, _ = k.WriteString("\x1b[93;5u\x1b[93;5:3u")
 	if err := k.cmd.Wait(); err != nil {
@@ -98,8 +89,12 @@ func TestClaudeOnATerminalWithKittysKeyboard(t *testing.T) {
 	if s := w.session(id); s.State != "running" {
 		t.Fatalf("session %+v", s)
 	}
-	if out := w.run(0, "--quiet", "box", "logs", id); strings.Contains(out, "\x1b") ||
-		!strings.Contains(out, "executing-plans-in-sandbox plan.md") {
+	out := ""
+	w.waitFor("its task in the logs", func() bool { // it asks its model before it shows what it was told
+		out = w.run(0, "--quiet", "box", "logs", id)
+		return strings.Contains(out, "executing-plans-in-sandbox plan.md")
+	})
+	if strings.Contains(out, "\x1b") {
 		t.Errorf("logs:\n%q", out)
 	}
 	k = w.onKitty("box", "attach", id)

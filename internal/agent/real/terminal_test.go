@@ -42,8 +42,8 @@ func TestALimitOnATerminalPausesTheRun(t *testing.T) {
 	}
 }
 
-// onTerminal runs cco on a terminal to its end, and gives what was on it. With leave, its person presses Ctrl-D twice,
-// which ends claude, as soon as the limit is on the screen.
+// onTerminal runs cco on a terminal to its end, and gives what was on it. With leave, its person presses Ctrl-D, which
+// ends claude the second time, from when the limit is on the screen.
 func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 	w.t.Helper()
 	master, slave, err := pty.Open()
@@ -70,14 +70,10 @@ func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		told := sync.OnceFunc(func() { close(limited) })
+		told, terminal := sync.OnceFunc(func() { close(limited) }), agenttest.Xterm()
 		for buf := make([]byte, 4096); ; {
 			n, err := master.Read(buf)
-			for ask, answer := range map[string]string{"\x1b[6n": "\x1b[1;1R", "\x1b[c": "\x1b[?62;22c", "\x1b[?u": "\x1b[?0u"} {
-				if bytes.Contains(buf[:n], []byte(ask)) { // as a terminal would
-					_, _ = master.WriteString(answer)
-				}
-			}
+			_, _ = master.WriteString(terminal.Hear(buf[:n]))
 			mu.Lock()
 			screen.Write(buf[:n])
 			if bytes.Contains(screen.Bytes(), []byte("is reached")) || bytes.Contains(screen.Bytes(), []byte("API Error")) {
@@ -94,10 +90,11 @@ func (w *work) onTerminal(leave bool, args ...string) (string, int) {
 		case <-limited:
 		case <-p.Done():
 		}
-		for range 2 {
+		for over := false; !over; { // a CLI that is busy misses some
 			_, _ = master.Write([]byte{4})
 			select {
 			case <-p.Done():
+				over = true
 			case <-time.After(500 * time.Millisecond): // as fast as a person
 			}
 		}
