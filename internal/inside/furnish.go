@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Furniture is the files that an agent's program needs in a directory of its session. Furnish reads it from its input.
@@ -42,11 +43,14 @@ func Furnish(_ context.Context, r io.Reader) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		// Write a new file each time: the old one may be closed to its owner, or be a link.
-		if err := tree.Remove(path); err != nil {
-			return err
+		// A new file takes its place each time: the old one may be closed to its owner, or be a link. Whoever reads it
+		// meanwhile finds one of them, and whole.
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			if err := tree.Remove(path); err != nil {
+				return err
+			}
 		}
-		if err := os.WriteFile(path, file.Data, file.Mode); err != nil {
+		if err := whole.Write(path, file.Data, file.Mode); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package inside
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,33 @@ func TestFurnishPutsFilesInPlaceWhateverIsThere(t *testing.T) {
 		job, _ := json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{{Path: path}}})
 		if err := Furnish(t.Context(), strings.NewReader(string(job))); err == nil {
 			t.Errorf("%q was written", path)
+		}
+	}
+}
+
+// Guards against a reader of a phase's state who finds a part of it, or nothing, while it is written anew.
+func TestFurnishReplacesAFileAsAWhole(t *testing.T) {
+	dir, data := t.TempDir(), strings.Repeat("x", 1<<16)
+	job := string(must.Get(json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{
+		{Path: "state.json", Data: []byte(data), Mode: 0o644}}}))(t))
+	must.Do(t, Furnish(t.Context(), strings.NewReader(job)))
+	written := make(chan error, 1)
+	go func() {
+		var err error
+		for range 50 {
+			err = errors.Join(err, Furnish(t.Context(), strings.NewReader(job)))
+		}
+		written <- err
+	}()
+	for {
+		if got, err := os.ReadFile(filepath.Join(dir, "state.json")); err != nil || string(got) != data {
+			t.Fatalf("%d of %d bytes, %v", len(got), len(data), err)
+		}
+		select {
+		case err := <-written:
+			must.Do(t, err)
+			return
+		default:
 		}
 	}
 }
