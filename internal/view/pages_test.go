@@ -89,6 +89,7 @@ func twoBrowsers(t *testing.T, r *viewtest.Rig) {
 	}
 	one.press("Kill")
 	one.press("Yes, end it")
+	one.sees("killed; its work is kept") // it is told when it was noted
 	two.until("the end", "document.querySelector('h1 .state').innerText === 'killed'")
 	two.press("What came back")
 	two.sees("It made no commits")

@@ -34,6 +34,18 @@ func release(t *testing.T, workspace string) {
 	must.Do(t, os.WriteFile(filepath.Join(workspace, ".git", "go"), nil, 0o644)) // the box's user reads it
 }
 
+// copied copies the workspace of a phase. An engine says where a phase stands before it writes that into the workspace.
+func copied(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) (dir string) {
+	t.Helper()
+	if !r.Until(func() bool {
+		dir = t.TempDir()
+		return os.CopyFS(dir, os.DirFS(r.Workspace(s))) == nil
+	}) {
+		t.Fatal("the workspace can't be copied")
+	}
+	return dir
+}
+
 func TestAPhaseWaitsForADatabaseThatIsLocked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -79,7 +91,9 @@ func TestAWorkspaceThatWasDeletedByHandIsMadeAgain(t *testing.T) {
 	r.CCO("box", "create")
 	id := r.Start(cruisetest.Unsure, "--domains", "Security")
 	was := r.Await(id, "watching", watching)
-	must.Do(t, os.RemoveAll(r.Workspace(was)))
+	if !r.Until(func() bool { return os.RemoveAll(r.Workspace(was)) == nil }) { // the state may still be written there
+		t.Fatal("the workspace can't be removed")
+	}
 	r.CCO("cruise", "fix", id, "--comment", "go on")
 	s := r.Await(id, "done with it", fixed(1))
 	if s.Over() || s.Head == was.Head {
@@ -194,8 +208,7 @@ func TestAPhaseWhoseRecordIsGoneGoesOnFromItsWorkspace(t *testing.T) {
 	r.CCO("box", "create")
 	id := r.Start(cruisetest.Unsure, "--domains", "Security")
 	was := r.Await(id, "watching", watching)
-	dir := t.TempDir()
-	must.Do(t, os.CopyFS(dir, os.DirFS(r.Workspace(was))))
+	dir := copied(t, r, was)
 	if words := r.Fails(4, "cruise", "resume", "--from", dir); !strings.Contains(words, "its record is there") {
 		t.Errorf("it said %q", words)
 	}
@@ -235,8 +248,7 @@ func TestAPhaseIsTakenUpAsItWas(t *testing.T) {
 	was = r.Await(id, "done with it", fixed(1))
 	r.CCO("cruise", "pause", id)
 	r.Await(id, "paused", func(s cruisetest.Status) bool { return s.Paused })
-	dir := t.TempDir()
-	must.Do(t, os.CopyFS(dir, os.DirFS(r.Workspace(was))))
+	dir := copied(t, r, was)
 	r.KillEngine()
 	lost, _ := filepath.Glob(filepath.Join(r.Data, "*.db*"))
 	for _, f := range lost {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -142,27 +143,44 @@ func (r *Rig) Push(title, commands string, more ...string) string {
 	return m[1]
 }
 
-// Serve starts the page, at the same address every time.
+// Serve starts the page, at the same address every time. Somebody else may have the port for a moment.
 func (r *Rig) Serve() {
+	r.t.Helper()
+	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		err := r.serve()
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) || time.Now().After(until) {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func (r *Rig) serve() error {
 	r.t.Helper()
 	in, out, err := os.Pipe()
 	must.Do(r.t, err)
-	errs := must.Get(os.OpenFile(r.Path("view.err"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r.t)
+	errs := must.Get(os.Create(r.Path("view.err")))(r.t)
 	r.server = must.Get(proc.Start(context.WithoutCancel(r.t.Context()), proc.Cmd{
 		Argv: []string{"cco-cruise", "view", "--json", "--listen", r.listen}, Path: filepath.Join(r.Bin, "cco-cruise"),
 		Dir: r.Path(r.repo), Env: r.Env, Stdout: out, Stderr: errs}))(r.t)
 	_ = out.Close()
 	_ = errs.Close()
-	line, err := bufio.NewReader(in).ReadString('\n')
-	_ = in.Close()
+	defer func() { _ = in.Close() }()
+	words := bufio.NewReader(in)
+	line, err := words.ReadString('\n')
 	var found struct {
 		Address string `json:"address"`
 	}
 	if err != nil || json.Unmarshal([]byte(line), &found) != nil {
+		_ = r.server.Wait()
+		rest, _ := io.ReadAll(words)
 		said, _ := os.ReadFile(r.Path("view.err"))
-		r.t.Fatalf("cco view says %q: %v\n%s", line, err, said)
+		return errors.Join(fmt.Errorf("cco view says %s%s\n%s", line, rest, said), err)
 	}
 	r.Address, r.listen = found.Address, strings.TrimPrefix(found.Address, "http://")
+	return nil
 }
 
 // endEngine ends an engine of phases that the page has started.
