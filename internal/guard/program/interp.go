@@ -231,11 +231,7 @@ func (s *Judge) filter(lang string, o word.Options, texts, files []arg, found bo
 	for _, a := range texts {
 		s.code(lang, a.Text, a)
 	}
-	kind := word.Dynamic
-	if s.Stdin != nil && s.Stdin.Text.Worst() == word.Hidden {
-		kind = word.Hidden
-	}
-	s.Print(word.Unknown(kind))
+	s.Print(s.reshaped(word.JoinArgs(texts)))
 }
 
 // database judges what a client of a database is told.

@@ -133,14 +133,14 @@ func (s *Judge) argument(argv []arg, i int) {
 // that of the argument before. It has no dashes.
 func optionOf(argv []arg, i int) string {
 	v := argv[i].Prefix()
-	if strings.HasPrefix(v, "-") {
-		name, _, _ := strings.Cut(v, "=")
+	if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(v, "-") && !strings.Contains(name, " ") {
 		return strings.TrimLeft(name, "-")
 	}
 	if i > 3 && strings.HasPrefix(argv[i-1].Prefix(), "+") {
 		i-- // -annotate +5+20 TEXT
 	}
-	if prev, ok := argv[i-1].Literal(); ok && i > 1 && len(prev) > 1 && prev[0] == '-' && !strings.Contains(prev, "=") {
+	if prev, ok := argv[i-1].Literal(); ok && i > 1 && (prev == "runner" || len(prev) > 1 && prev[0] == '-' &&
+		!strings.Contains(prev, "=")) {
 		return strings.TrimLeft(prev, "-")
 	}
 	return ""

@@ -43,6 +43,8 @@ func (s *Judge) printed(name string, argv []arg) bool {
 		s.Print(s.cat(args))
 	case "tac", "tee", "sponge", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "nl":
 		return s.filtered(name, args)
+	case "cut":
+		s.Print(s.reshaped(nil))
 	case "ls", "find", "fd", "fdfind", "rg":
 		return s.listed(name, args)
 	case "base64", "base32", "basenc", "xxd", "rev", "openssl", "uudecode", "od", "tr", "gzip", "gunzip", "zcat",
@@ -143,6 +145,21 @@ func (s *Judge) filtered(name string, args []arg) bool {
 	return true
 }
 
+// reshaped is what a script makes of the input. It may begin with a path outside that one of them names; where both do,
+// the script takes it away.
+func (s *Judge) reshaped(script text) text {
+	var in text
+	if s.Stdin != nil {
+		in = s.Stdin.Text
+	}
+	out := word.Unknown(max(word.Dynamic, in.Worst()))
+	_, abs, found := s.Mentioned(script)
+	if _, given, has := s.Mentioned(in); has != found && !strings.Contains(script.Known(), "*/") {
+		out = word.Lit(abs + given + "/").With(out...)
+	}
+	return out
+}
+
 // listed is what a listing prints: names below where it looks.
 func (s *Judge) listed(name string, args []arg) bool {
 	starts := s.starts(name, args)
@@ -170,8 +187,11 @@ func (s *Judge) starts(name string, args []arg) []arg {
 	switch name {
 	case "ls":
 		o := word.Parse(args, "IwT")
-		if o.Has("-l") {
+		switch e, _ := s.Land.Lookup(s.Absolute(word.Cover(o.Operands).Known())); {
+		case o.Has("-l"):
 			return nil
+		case e == land.EntryDir && !o.Has("-d", "-R", "--directory", "--recursive"):
+			return orHere(nil) // it prints names alone
 		}
 		return orHere(o.Operands)
 	case "find":

@@ -21,6 +21,9 @@ func CarriesText(option string, a word.Arg) bool {
 		return true
 	case word.Listed(" q c e execute command ", option):
 		return known && (isQuery(v) || isSubstitution(v))
+	case option == "ldflags": // values of variables, and nothing else
+		v = strings.NewReplacer("-ldflags=", "", "-X ", "", "-s", "", "-w", "").Replace(" " + v)
+		return known && !strings.Contains(v, " -")
 	case option == "m":
 		return known && strings.Contains(v, " ") && !strings.ContainsAny(v, "=;|<>$`")
 	case word.Listed(" k t b n h d z text note notes name desc status detail details tag ", option) ||
@@ -66,8 +69,8 @@ func isProse(v string) bool {
 
 // IsCode says that the value of an option is program text.
 func IsCode(option string, a word.Arg) bool {
-	return word.Listed(" e E c eval evaluate execute expr expression print p ", option) &&
-		!strings.HasPrefix(a.Prefix(), "-") && strings.Contains(a.Known(), "(") && strings.ContainsAny(a.Known(), "\"'")
+	return word.Listed(" e E c eval evaluate execute expr expression print p runner ", option) &&
+		!strings.HasPrefix(a.Prefix(), "-") && strings.ContainsAny(a.Known(), "([") && strings.ContainsAny(a.Known(), "\"'")
 }
 
 // IsModule names the programs that may stand behind python -m.
