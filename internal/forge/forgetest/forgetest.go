@@ -136,6 +136,13 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(c.skip)
 }
 
+// slept is all the sleep so far.
+func (c *Clock) slept() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.skip
+}
+
 // Sleep takes a moment, and lets the clock jump. The moment lets a slow server get on.
 func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(min(d/20, time.Second))

@@ -41,6 +41,11 @@ type object = map[string]any
 // hostile connects to a Gitea that says what it is told to, and has a pull request with these statuses on its head.
 func hostile(t *testing.T, a answers, statuses ...object) *gitea.Forge {
 	t.Helper()
+	return hostileAt(t, &forgetest.Clock{}, a, statuses...)
+}
+
+func hostileAt(t *testing.T, clock *forgetest.Clock, a answers, statuses ...object) *gitea.Forge {
+	t.Helper()
 	a["GET /pulls/1"] = say(object{"number": 1, "state": "open", "user": object{"login": "ada"},
 		"head": object{"ref": "topic", "sha": head}, "base": object{"ref": "main", "sha": head}})
 	a["GET /branches/main"] = say(object{"name": "main"})
@@ -55,7 +60,6 @@ func hostile(t *testing.T, a answers, statuses ...object) *gitea.Forge {
 	}
 	s := httptest.NewServer(a)
 	t.Cleanup(s.Close)
-	clock := &forgetest.Clock{}
 	return must.Get(gitea.New(gitea.Options{Journal: &forge.Memory{}, Clock: clock.Wire(), Timeout: time.Minute,
 		Remote: forge.Remote{Scheme: "http", Host: strings.TrimPrefix(s.URL, "http://"), Owner: "acme", Name: "demo"},
 		Author: gitea.Identity{Source: "a test", Token: "token-of-ada"}}))(t)

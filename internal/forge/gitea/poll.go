@@ -98,6 +98,7 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 		}
 	}
 	for n, more := 1, true; more && n <= 20; n++ {
+		asked := f.clock.Now()
 		list, resp, err := c.ListRepoPullRequests(f.remote.Owner, f.remote.Name, sdk.ListPullRequestsOptions{
 			ListOptions: sdk.ListOptions{Page: n, PageSize: page}, State: sdk.StateAll, Sort: "recentupdate"})
 		if err != nil {
@@ -107,6 +108,7 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 		if err != nil {
 			read = f.clock.Now()
 		}
+		read = read.Add(asked.Sub(f.clock.Now())) // a slow server may have read as soon as it was asked
 		var last time.Time
 		for i, r := range list {
 			p := pullOf(r)
@@ -119,11 +121,12 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 	}
 	for n, v := range next.updated {
 		if v.at.IsZero() {
+			asked := f.clock.Now()
 			p, err := f.get(ctx, n)
 			if err != nil {
 				return nil, err
 			}
-			note(pullOf(p), f.clock.Now())
+			note(pullOf(p), asked)
 		}
 	}
 	return changed, nil
