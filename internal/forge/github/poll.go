@@ -216,6 +216,7 @@ func (f *Forge) pullPage(ctx context.Context, l, next *pullList, pageNo int, not
 		q.Set("page", strconv.Itoa(pageNo))
 		ask = ""
 	}
+	asked := f.clock.Now()
 	resp, unchanged, err := f.get(ctx, "pulls", q, ask, &list)
 	if err != nil {
 		return false, err
@@ -224,6 +225,7 @@ func (f *Forge) pullPage(ctx context.Context, l, next *pullList, pageNo int, not
 		if next.read, err = http.ParseTime(resp.Header.Get("Date")); err != nil {
 			next.read = f.clock.Now()
 		}
+		next.read = next.read.Add(asked.Sub(f.clock.Now())) // it may have been read as soon as it was asked for
 	}
 	if unchanged || len(list) == 0 {
 		return false, nil
