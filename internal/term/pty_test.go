@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	xterm "golang.org/x/term"
 
 	"github.com/cco-dev/cco/internal/must"
@@ -63,5 +64,30 @@ func TestTypingNeverWaits(t *testing.T) {
 			t.Errorf("it is %d × %d", cols, rows)
 		}
 		_ = p.Close()
+	}
+}
+
+// writes is a writer that does something.
+type writes func(p []byte)
+
+func (w writes) Write(p []byte) (int, error) { w(p); return len(p), nil }
+
+// Guards against a key that is shown because it was pasted as soon as it was asked for.
+func TestASecretThatIsTypedAtOnceIsNotShown(t *testing.T) {
+	person, tty, err := pty.Open()
+	must.Do(t, err)
+	defer func() { _, _ = person.Close(), tty.Close() }()
+	s := &term.Streams{In: tty, InTTY: true, Err: writes(func(p []byte) {
+		if string(p) == "Key: " {
+			must.Get(person.WriteString("sesame\r"))(t)
+		}
+	})}
+	if got, err := s.Secret("Key: ", 100); err != nil || got != "sesame" {
+		t.Errorf("it reads %q, %v", got, err)
+	}
+	must.Get(person.WriteString("shown\r"))(t) // as everything after it
+	shown := make([]byte, 5)
+	if _, err := io.ReadFull(person, shown); err != nil || string(shown) != "shown" {
+		t.Errorf("the terminal shows %q, %v", shown, err)
 	}
 }

@@ -216,6 +216,12 @@ func (s *Streams) Secret(prompt string, most int64) (string, error) {
 		return string(data), err
 	}
 	s.Settle()
+	// The echo ends before anybody is asked: what is pasted at once would be shown.
+	shown, err := hush(f)
+	if err != nil {
+		return "", err
+	}
+	defer shown()
 	_, _ = io.WriteString(s.Err, prompt)
 	data, err := xterm.ReadPassword(int(f.Fd()))
 	_, _ = io.WriteString(s.Err, "\n")

@@ -49,6 +49,20 @@ func TakeKeys(in *os.File, whole bool) (*TTY, error) {
 	return t, nil
 }
 
+// hush has a terminal no longer show what is typed, until it is given back.
+func hush(in *os.File) (shown func(), err error) {
+	now, err := unix.IoctlGetTermios(int(in.Fd()), getTermios)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the terminal: %w", err)
+	}
+	old := *now
+	now.Lflag &^= unix.ECHO
+	if err := unix.IoctlSetTermios(int(in.Fd()), setTermios, now); err != nil {
+		return nil, fmt.Errorf("prepare the terminal: %w", err)
+	}
+	return func() { _ = unix.IoctlSetTermios(int(in.Fd()), setTermios, &old) }, nil
+}
+
 // Read waits for keys for a while, or for ever if wait is 0. It returns 0 bytes when the time is over.
 func (t *TTY) Read(p []byte, wait time.Duration) (int, error) {
 	fd, err := await(wait, int(t.stopReader.Fd()), int(t.in.Fd()))
