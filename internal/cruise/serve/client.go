@@ -29,6 +29,10 @@ type Client struct {
 // patience is how long a server may take to be ready. On a busy machine an engine needs a few seconds.
 const patience = time.Minute
 
+// relaunch is when another server is started for one that does not come: one before it may have been ending, which
+// answers no more and is still the only one that may run.
+const relaunch = 5 * time.Second
+
 // Start begins a phase.
 func (c *Client) Start(ctx context.Context, id string, st cruise.State) error {
 	return c.post(ctx, "start", startRequest{ID: id, State: st})
@@ -84,14 +88,17 @@ func (c *Client) Ensure(ctx context.Context) error {
 	if alive, err := c.Alive(ctx); alive || err != nil {
 		return err
 	}
-	if err := c.Launch(); err != nil {
-		return fmt.Errorf("start the engine: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for said := false; ; said = true {
+	for said, launched := false, (time.Time{}); ; said = true {
+		if time.Since(launched) > relaunch {
+			launched = time.Now()
+			if err := c.Launch(); err != nil {
+				return fmt.Errorf("start the engine: %w", err)
+			}
+		}
 		err := c.ping(ctx)
 		if err == nil {
 			return nil

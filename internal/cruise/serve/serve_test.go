@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/must"
@@ -241,6 +243,31 @@ func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
 	c := client(s, func() error { launched++; run(t, s); return nil })
 	must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventNews}))
 	if launched != 1 || !slices.Equal(e.sent, []string{"aaaaaaaa e1"}) {
+		t.Errorf("launched %d, sent %v", launched, e.sent)
+	}
+}
+
+// Guards against a command that fails because the engine before was still ending when it started another.
+func TestACommandWaitsForAnEngineThatEnds(t *testing.T) {
+	s, e := newServer(t)
+	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
+	ending := flock.New(Lock(s.Data))
+	if !must.Get(ending.TryLock())(t) {
+		t.Fatal("somebody has the lock")
+	}
+	launched := 0
+	c := client(s, func() error {
+		if launched++; launched > 1 {
+			run(t, s)
+			return nil
+		}
+		if _, refused := errors.AsType[*RunningError](s.Run(t.Context())); !refused {
+			t.Error("two run at once")
+		}
+		return ending.Unlock()
+	})
+	must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventNews}))
+	if launched != 2 || !slices.Equal(e.sent, []string{"aaaaaaaa e1"}) {
 		t.Errorf("launched %d, sent %v", launched, e.sent)
 	}
 }
