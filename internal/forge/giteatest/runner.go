@@ -60,17 +60,19 @@ type task struct {
 	}
 }
 
-// pause is how long a runner waits before it asks again.
-const pause = 100 * time.Millisecond
+// wait is how long a runner waits before it asks again.
+func wait(ctx context.Context) {
+	select {
+	case <-time.After(100 * time.Millisecond):
+	case <-ctx.Done():
+	}
+}
 
 // next carries out a job, if there is one.
 func (r *runner) next(ctx context.Context, run func(context.Context, Job) (bool, string)) error {
 	var got struct{ Task *task }
 	if err := r.call(ctx, "FetchTask", map[string]any{"tasksVersion": 0}, &got); err != nil || got.Task == nil {
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		wait(ctx)
 		return err
 	}
 	t := got.Task
@@ -95,7 +97,18 @@ func (r *runner) next(ctx context.Context, run func(context.Context, Job) (bool,
 		"startedAt": start, "stoppedAt": time.Now()}}, nil)
 }
 
+// call asks again a few times, as act_runner does: a server under load may fail once.
 func (r *runner) call(ctx context.Context, method string, in, out any) error {
+	for tries := 1; ; tries++ {
+		err := r.ask(ctx, method, in, out)
+		if err == nil || ctx.Err() != nil || tries == 10 {
+			return err
+		}
+		wait(ctx)
+	}
+}
+
+func (r *runner) ask(ctx context.Context, method string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
