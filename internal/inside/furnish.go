@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/tree"
-	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Furniture is the files that an agent's program needs in a directory of its session. Furnish reads it from its input.
@@ -44,13 +43,20 @@ func Furnish(_ context.Context, r io.Reader) error {
 			return err
 		}
 		// A new file takes its place each time: the old one may be closed to its owner, or be a link. Whoever reads it
-		// meanwhile finds one of them, and whole.
+		// meanwhile finds one of them, and whole. Nothing waits for the disk: a new start writes all of it again.
+		next := path + ".cco-new"
+		if err := tree.Remove(next); err != nil {
+			return err
+		}
+		if err := os.WriteFile(next, file.Data, file.Mode); err != nil {
+			return err
+		}
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
 			if err := tree.Remove(path); err != nil {
 				return err
 			}
 		}
-		if err := whole.Write(path, file.Data, file.Mode); err != nil {
+		if err := os.Rename(next, path); err != nil {
 			return err
 		}
 	}
