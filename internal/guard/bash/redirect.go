@@ -100,6 +100,8 @@ func (s *Shell) FileStream(name arg) *Stream {
 		return &Stream{}
 	case written:
 		return &Stream{Text: content}
+	case abs == s.Workspace()+"/.git": // where the repository of a linked worktree is
+		return &Stream{Text: word.Lit("gitdir: " + s.Policy.GitDir + "\n")}
 	}
 	return &Stream{Text: word.Unknown(word.Dynamic), Script: s.Land.Place(abs).Writable() && !land.IsDevice(abs)}
 }

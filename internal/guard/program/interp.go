@@ -231,7 +231,7 @@ func (s *Judge) filter(lang string, o word.Options, texts, files []arg, found bo
 	for _, a := range texts {
 		s.code(lang, a.Text, a)
 	}
-	s.Print(s.reshaped(word.JoinArgs(texts)))
+	s.Print(s.reshaped(word.JoinArgs(texts), files))
 }
 
 // database judges what a client of a database is told.

@@ -332,7 +332,7 @@ func (s *Judge) setTo(name string, a arg) {
 // A prefix is only noted down, until something is installed.
 func (s *Judge) namesOutput(name string) bool {
 	lower := strings.ToLower(strings.TrimLeft(name, "-"))
-	if strings.Contains(lower, "conf") {
+	if strings.Contains(lower, "conf") || strings.Contains(lower, "layout") {
 		return false
 	}
 	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {

@@ -44,7 +44,7 @@ func (s *Judge) printed(name string, argv []arg) bool {
 	case "tac", "tee", "sponge", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "nl":
 		return s.filtered(name, args)
 	case "cut":
-		s.Print(s.reshaped(nil))
+		s.Print(s.reshaped(nil, args))
 	case "ls", "find", "fd", "fdfind", "rg":
 		return s.listed(name, args)
 	case "base64", "base32", "basenc", "xxd", "rev", "openssl", "uudecode", "od", "tr", "gzip", "gunzip", "zcat",
@@ -145,13 +145,10 @@ func (s *Judge) filtered(name string, args []arg) bool {
 	return true
 }
 
-// reshaped is what a script makes of the input. It may begin with a path outside that one of them names; where both do,
+// reshaped is what a script makes of files or of the input. It may begin with a path outside that one of them names; where both do,
 // the script takes it away.
-func (s *Judge) reshaped(script text) text {
-	var in text
-	if s.Stdin != nil {
-		in = s.Stdin.Text
-	}
+func (s *Judge) reshaped(script text, files []arg) text {
+	in := s.cat(files)
 	out := word.Unknown(max(word.Dynamic, in.Worst()))
 	_, abs, found := s.Mentioned(script)
 	if _, given, has := s.Mentioned(in); has != found && !strings.Contains(script.Known(), "*/") {

@@ -153,6 +153,8 @@ func (p *program) reduceCall() bool {
 		return p.replace(n, Token{Kind: 's', Text: v, path: true})
 	}
 	switch {
+	case name.Text == "require" && strings.TrimPrefix(value, "node:") == "path": // what follows is a call of its
+		return p.replace(n, name)
 	case of.Kind == 's' && name.Text == ".format" && count == 1:
 		return p.replace(n+1, Token{Kind: 's', Text: strings.Replace(of.Text, "{}", value, 1), path: true})
 	case of.path && word.Listed(" .resolve .absolute .joinpath ", name.Text):

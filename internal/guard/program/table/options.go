@@ -17,7 +17,7 @@ func CarriesText(option string, a word.Arg) bool {
 	case word.Listed(" message msg body title description comment reason subject summary annotation changelog pattern "+
 		"regex regexp grep filter match query tests test-name-pattern testnamepattern header release-notes "+
 		"commit-message prompt question caption alt footer exclude exclude-dir ignore ignore-path-pattern skip "+
-		"search label jql xlabel ylabel annotate ", option):
+		"search label jql xlabel ylabel annotate ", option) || strings.HasPrefix(option, "define:"):
 		return true
 	case word.Listed(" q c e execute command ", option):
 		return known && (isQuery(v) || isSubstitution(v))
