@@ -145,8 +145,8 @@ func (s *Judge) filtered(name string, args []arg) bool {
 	return true
 }
 
-// reshaped is what a script makes of files or of the input. It may begin with a path outside that one of them names; where both do,
-// the script takes it away.
+// reshaped is what a script makes of files or of the input. It may begin with a path outside that one of them names;
+// where both do, the script takes it away.
 func (s *Judge) reshaped(script text, files []arg) text {
 	in := s.cat(files)
 	out := word.Unknown(max(word.Dynamic, in.Worst()))
