@@ -304,7 +304,7 @@ var rows = [...]Row{
 	{As: SystemRow, names: " apt apt-get aptitude yum dnf zypper apk pacman brew port snap flatpak emerge pkg winget " +
 		"choco ",
 		does: "is denied unless it looks: it alters the machine", Alters: anything, Denial: TheMachine,
-		Spared: "list|show|search|info|policy|depends|outdated|config|doctor|help|leaves|deps|madison|--prefix|--version"},
+		Spared: "list|show|search|info|policy|depends|outdated|config|doctor|help|leaves|deps|madison|--prefix"},
 	{As: SystemRow, names: " dpkg rpm ",
 		does: "reads, unless it installs or removes", Denial: TheMachine,
 		Alters: "-i|-U|-e|-r|-P|--install|--remove|--purge|--erase|--upgrade", Spared: "-q|--query"},
