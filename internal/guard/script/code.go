@@ -35,7 +35,9 @@ type program struct {
 	decodes bool   // some call makes text out of something unreadable
 	hides   bool   // some call gets its target from elsewhere than a string
 	aims    bool   // some call may get its target from elsewhere in the program
+	strays  bool   // such a call writes itself
 	loose   string // an outside path that no call was seen to get
+	told    string // one that it gets to know from what it runs
 }
 
 // Host is the interpreter as a program's text sees it.
@@ -56,6 +58,8 @@ type Host interface {
 	Loose(a arg)
 
 	Nested(dir string, at arg, f func())
+	Capture(f func()) text
+	Mentioned(t text) (where land.Place, abs string, found bool)
 	Exec(argv []arg)
 	RunText(t text, at arg, by string)
 	RunApart(a arg, by string)
@@ -90,6 +94,9 @@ func Judge(s Host, lang string, t text, at arg) bool {
 	}
 	if p.mutates && p.loose != "" && (p.aims || p.decodes) {
 		p.refuse(p.locate(p.loose))
+	}
+	if p.strays && p.told != "" {
+		p.refuse(p.locate(p.told))
 	}
 	return p.mutates
 }
@@ -236,7 +243,8 @@ func (p *program) note(i int) {
 	called := next.is("(") || next.Kind == 's' || p.bare() || len(p.toks) == 1 // ruby -run -e cp
 	p.mutates = p.mutates || called && (e&(acts&^opens) != 0 || e&opens != 0 && p.openWrites(i))
 	p.decodes = p.decodes || e&decodes != 0
-	p.aims = p.aims || p.aimed(i, call, e)
+	aimed := p.aimed(i, call, e)
+	p.aims, p.strays = p.aims || aimed, p.strays || aimed && e&(acts&^runs) != 0
 }
 
 // aimed says that the name at i acts on something that can't be seen.

@@ -250,8 +250,17 @@ func (p *program) runCall(name string, strs []string, list, dynamicArg bool) boo
 		}
 		return false
 	}
-	p.s.Nested(p.dir, p.at, func() { p.s.Exec(argv) })
+	p.nested(func() { p.s.Exec(argv) })
 	return true
+}
+
+// nested runs something, and notes a path outside that the program may get to know by it.
+func (p *program) nested(f func()) {
+	p.s.Nested(p.dir, p.at, func() {
+		if _, abs, found := p.s.Mentioned(p.s.Capture(f)); found {
+			p.told = abs
+		}
+	})
 }
 
 // text turns a string with holes into text.
@@ -271,7 +280,7 @@ func (p *program) run(t text) {
 	if t.First() != word.Literal {
 		return
 	}
-	p.s.Nested(p.dir, p.at, func() {
+	p.nested(func() {
 		if v, ok := t.Literal(); ok {
 			p.s.SuspiciousRun(v, p.at)
 			return
