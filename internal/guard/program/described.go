@@ -138,6 +138,9 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 			list = list[:max(slices.IndexFunc(list, interprets), 0)]
 		}
 		for _, a := range list {
+			if runner, _, ok := strings.Cut(a.Known(), ":"); ok && word.Listed(" npm pnpm yarn bun deno ", runner) {
+				continue // a script of the package
+			}
 			s.RunApart(a, argv[0].Known())
 		}
 		s.inFront(argv)
