@@ -181,10 +181,12 @@ func (s *Judge) isElsewhere(option string, a arg) bool {
 // share and read. What is written is named last.
 func (s *Judge) readsShared(argv []arg, i int) bool {
 	v, ok := argv[i].Literal()
-	if !ok || !isShared(v) {
-		return false
+	prog := argv[0].Known()
+	if e, _ := s.Land.Lookup(s.Land.Resolve(v)); ok && e == land.EntryFile && land.IsSystem(v) &&
+		strings.Contains(prog, "/") && s.Land.Place(s.Absolute(prog)).Writable() {
+		return true // to a program of the workspace
 	}
-	return i < len(argv)-1 || i == 1 || !s.Land.Missing(v)
+	return ok && isShared(v) && (i < len(argv)-1 || i == 1 || !s.Land.Missing(v))
 }
 
 // outputs judges the options that speak of something written, whatever the
@@ -241,7 +243,9 @@ func (s *Judge) written(argv []arg) {
 		if !ok || strings.HasPrefix(v, "-") || optionOf(argv, i+1) != "" && table.CarriesText(optionOf(argv, i+1), a) {
 			continue
 		}
-		if content, ok := s.Files[s.Absolute(v)]; ok && !table.HoldsProse(v) && table.LanguageOf(path.Ext(v)) == "" {
+		name, told := strings.CutPrefix(v, "@") // a file of arguments
+		content, ok := s.Files[s.Absolute(name)]
+		if ok && (told || !table.HoldsProse(name)) && table.LanguageOf(path.Ext(name)) == "" {
 			s.Mentions(content, a)
 		}
 	}

@@ -24,6 +24,8 @@ func CarriesText(option string, a word.Arg) bool {
 	case option == "ldflags": // values of variables, and nothing else
 		v = strings.NewReplacer("-ldflags=", "", "-X ", "", "-s", "", "-w", "").Replace(" " + v)
 		return known && !strings.Contains(v, " -")
+	case option == "append": // of a kernel's command line
+		return known && strings.Contains(v, "=")
 	case option == "m":
 		return known && strings.Contains(v, " ") && !strings.ContainsAny(v, "=;|<>$`")
 	case word.Listed(" k t b n h d z text note notes name desc status detail details tag ", option) ||
@@ -104,7 +106,7 @@ func IsTaskFile(name string) bool {
 		"cmakelists.txt dune build.zig xmake.lua premake5.lua noxfile.py tox.ini dodo.py tasks.py fabfile.py "+
 		"setup.py conftest.py pyproject.toml composer.json deno.json mix.exs rebar.config package.yaml build.sbt "+
 		"project.clj build.ninja lefthook.yml .pre-commit-config.yaml cargo.toml build.rs mise.toml .mise.toml "+
-		"turbo.json nx.json lerna.json magefile.go wercker.yml .justfile tup.config tupfile ", lower) ||
+		"turbo.json nx.json lerna.json magefile.go wercker.yml .justfile tup.config tupfile buf.gen.yaml ", lower) ||
 		word.Listed(" .mk .just .gradle ", path.Ext(lower)) ||
 		strings.HasSuffix(lower, ".config.js") || strings.HasSuffix(lower, ".config.ts")
 }
