@@ -241,6 +241,13 @@ var rows = [...]Row{
 	{As: UseRow, names: " pdftotext pdftohtml pdftoppm pdfimages pdfseparate ps2pdf tesseract pod2text rst2html docx2txt ",
 		when: "* *", does: "reads its first operand and writes the second",
 		opts: "-flrcxyWHo= --tessdata-dir= --psm= --oem= --dpi=", Rest: WriteButFirst},
+	{As: UseRow, names: " qpdf pdfunite ", when: "!--replace-input", does: "writes its last operand", Rest: WriteLast},
+	{As: UseRow, names: " asciidoctor asciidoctor-pdf ", when: "-o|-D|--out-file|--destination-dir",
+		opts: "-oD> --out-file> --destination-dir> -rIT< --require< -abS= --attribute="},
+	{As: UseRow, names: " samtools bcftools ", when: "view|stats|flagstat|idxstats|depth|head|query",
+		opts: "-oO> --output> -@qfFLrRs= --threads="},
+	{As: ToolRow, names: " openapi-generator openapi-generator-cli swagger-codegen ", does: "reads what -i names",
+		opts: "-o> --output> -ig= --input-spec= --generator-name=", Rest: JudgeOperands},
 	{As: UseRow, names: " ffmpeg avconv ", does: "reads what -i names", opts: "+-i=", Rest: JudgeOperands},
 	{As: UseRow, names: " bandit checkov checkstyle cppcheck flake8 grype osv-scanner pylint semgrep syft trivy " +
 		"wasm2wat xmllint ", opts: "--file~", Moves: "--autofix|--fix"},
