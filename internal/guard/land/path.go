@@ -294,6 +294,6 @@ func IsDevice(name string) bool {
 func IsSystem(name string) bool {
 	return WithinAny(name, []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libexec", "/etc", "/opt", "/nix", "/snap", "/proc",
-		"/boot", "/sys", "/System", "/Library", "/Applications", "/home/linuxbrew/.linuxbrew",
+		"/sys", "/System", "/Library", "/Applications", "/home/linuxbrew/.linuxbrew",
 	})
 }

@@ -138,7 +138,8 @@ func (s *Judge) operands(r *table.Row, o word.Options, argv []arg) {
 			list = list[:max(slices.IndexFunc(list, interprets), 0)]
 		}
 		for _, a := range list {
-			if runner, _, ok := strings.Cut(a.Known(), ":"); ok && word.Listed(" npm pnpm yarn bun deno ", runner) {
+			runner, name, ok := strings.Cut(a.Known(), ":")
+			if ok && word.Listed(" npm pnpm yarn bun deno ", runner) && !strings.ContainsAny(name, " \t\n;&|<>()$`/") {
 				continue // a script of the package
 			}
 			s.RunApart(a, argv[0].Known())

@@ -181,12 +181,18 @@ func (s *Judge) isElsewhere(option string, a arg) bool {
 // share and read. What is written is named last.
 func (s *Judge) readsShared(argv []arg, i int) bool {
 	v, ok := argv[i].Literal()
-	prog := argv[0].Known()
-	if e, _ := s.Land.Lookup(s.Land.Resolve(v)); ok && e == land.EntryFile && land.IsSystem(v) &&
-		strings.Contains(prog, "/") && s.Land.Place(s.Absolute(prog)).Writable() {
-		return true // to a program of the workspace
+	where, abs := s.Locate(argv[i].Text, s.Dir(), false)
+	if e, _ := s.Land.Lookup(s.Land.Resolve(abs)); len(argv) == 2 && where == land.System && e == land.EntryFile &&
+		s.isOwn(argv[0].Known()) {
+		return ok
 	}
 	return ok && isShared(v) && (i < len(argv)-1 || i == 1 || !s.Land.Missing(v))
+}
+
+// isOwn says that a program by its path is one of the workspace, and none that was installed into it.
+func (s *Judge) isOwn(prog string) bool {
+	return strings.Contains(prog, "/") && land.WithinAny(s.Absolute(prog), s.Land.Own) &&
+		!strings.Contains(prog, "node_modules") && !strings.Contains(prog, "venv/") && !strings.Contains(prog, "vendor/")
 }
 
 // outputs judges the options that speak of something written, whatever the
@@ -336,7 +342,7 @@ func (s *Judge) setTo(name string, a arg) {
 // A prefix is only noted down, until something is installed.
 func (s *Judge) namesOutput(name string) bool {
 	lower := strings.ToLower(strings.TrimLeft(name, "-"))
-	if strings.Contains(lower, "conf") || strings.Contains(lower, "layout") {
+	if strings.Contains(lower, "conf") || lower == "layout" {
 		return false
 	}
 	if strings.Contains(lower, "prefix") || strings.Contains(lower, "install") {

@@ -44,6 +44,9 @@ func (s *Judge) printed(name string, argv []arg) bool {
 	case "tac", "tee", "sponge", "head", "tail", "sort", "uniq", "grep", "egrep", "fgrep", "nl":
 		return s.filtered(name, args)
 	case "cut":
+		if v := word.Cover(args).Known(); strings.Contains(v, "-d/") || strings.Contains(v, "-d /") {
+			return false // parts of paths
+		}
 		s.Print(s.reshaped(nil, args))
 	case "ls", "find", "fd", "fdfind", "rg":
 		return s.listed(name, args)
@@ -145,14 +148,24 @@ func (s *Judge) filtered(name string, args []arg) bool {
 	return true
 }
 
-// reshaped is what a script makes of files or of the input. It may begin with a path outside that one of them names;
-// where both do, the script takes it away.
+// reshaped is what a script makes of files or of the input. It may begin with a path outside that the script puts in,
+// or that the input has and the script does not take away.
 func (s *Judge) reshaped(script text, files []arg) text {
 	in := s.cat(files)
 	out := word.Unknown(max(word.Dynamic, in.Worst()))
-	_, abs, found := s.Mentioned(script)
-	if _, given, has := s.Mentioned(in); has != found && !strings.Contains(script.Known(), "*/") {
-		out = word.Lit(abs + given + "/").With(out...)
+	puts := strings.ReplaceAll(script.Known(), "^", "")
+	takes := puts // an awk program may do either with what it names
+	if parts := strings.Split(puts, (puts + "  ")[1:2]); strings.HasPrefix(puts, "s") && len(parts) > 3 {
+		takes, puts = parts[1], parts[2]
+	}
+	_, put, found := s.Mentioned(word.Lit(puts))
+	_, given, has := s.Mentioned(in)
+	_, _, taken := s.Mentioned(word.Lit(takes))
+	switch {
+	case found && (takes != puts || !has):
+		return word.Lit(put + "/").With(out...)
+	case has && !taken && !strings.Contains(takes, "*/") && !strings.Contains(takes, "NF"):
+		return word.Lit(given + "/").With(out...)
 	}
 	return out
 }
@@ -184,11 +197,8 @@ func (s *Judge) starts(name string, args []arg) []arg {
 	switch name {
 	case "ls":
 		o := word.Parse(args, "IwT")
-		switch e, _ := s.Land.Lookup(s.Absolute(word.Cover(o.Operands).Known())); {
-		case o.Has("-l"):
+		if o.Has("-l") {
 			return nil
-		case e == land.EntryDir && !o.Has("-d", "-R", "--directory", "--recursive"):
-			return orHere(nil) // it prints names alone
 		}
 		return orHere(o.Operands)
 	case "find":

@@ -17,15 +17,15 @@ func CarriesText(option string, a word.Arg) bool {
 	case word.Listed(" message msg body title description comment reason subject summary annotation changelog pattern "+
 		"regex regexp grep filter match query tests test-name-pattern testnamepattern header release-notes "+
 		"commit-message prompt question caption alt footer exclude exclude-dir ignore ignore-path-pattern skip "+
-		"search label jql xlabel ylabel annotate ", option) || strings.HasPrefix(option, "define:"):
+		"search label jql xlabel ylabel annotate ", option) ||
+		strings.HasPrefix(option, "define:") && strings.Contains(v, `"`): // of esbuild
 		return true
 	case word.Listed(" q c e execute command ", option):
 		return known && (isQuery(v) || isSubstitution(v))
 	case option == "ldflags": // values of variables, and nothing else
-		v = strings.NewReplacer("-ldflags=", "", "-X ", "", "-s", "", "-w", "").Replace(" " + v)
-		return known && !strings.Contains(v, " -")
-	case option == "append": // of a kernel's command line
-		return known && strings.Contains(v, "=")
+		rest := strings.NewReplacer("-ldflags=", "", "-X ", "", " -s", "", " -w", "").Replace(" " + v)
+		return known && strings.Contains(v, "-X ") && !strings.ContainsAny(rest, "'\"") && !strings.Contains(rest, " -") &&
+			!strings.Contains(rest, "=-")
 	case option == "m":
 		return known && strings.Contains(v, " ") && !strings.ContainsAny(v, "=;|<>$`")
 	case word.Listed(" k t b n h d z text note notes name desc status detail details tag ", option) ||

@@ -3,8 +3,7 @@ package table
 // rows is what the guard knows of programs, one row for a name or a family of names. The first name is the family's;
 // code that judges one asks for that. It is laid out by the compiler and costs nothing at start.
 var rows = [...]Row{
-	{As: ToolRow, names: " git ",
-		does: "is a language of its own: repository, configuration, refs and paths are judged"},
+	{As: ToolRow, names: " git ", does: "is a language of its own: repository, configuration, refs and paths are judged"},
 	{As: ToolRow, names: " cp gcp install ginstall ", does: "reads all operands but the last, which it writes",
 		opts: "-tSmgo= --target-directory= --suffix= --mode= --group= --owner="},
 	{As: ToolRow, names: " mv gmv rename ",
@@ -20,7 +19,8 @@ var rows = [...]Row{
 	{As: ToolRow, names: " dd ", does: "writes of=", Rest: StandardOperands},
 	{As: ToolRow, names: " rsync ", does: "writes its last operand",
 		opts: "-e! --rsh! --rsync-path! --log-file> --backup-dir> --partial-dir> -T> --temp-dir> --write-batch> " +
-			"-BfM= --exclude= --include= --files-from= --exclude-from= --compare-dest= --link-dest=",
+			"-BfM= --filter= --suffix= --chmod= --timeout= --max-size= --exclude= --include= --files-from= " +
+			"--exclude-from= --compare-dest= --link-dest=",
 		Rest: WriteLast, Looks: "-n --dry-run --list-only", Moves: "--remove-source-files"},
 	{As: ToolRow, names: " scp sftp ", does: "writes its last operand", opts: "-S! -cDFiJloPX=", Rest: WriteLast},
 	{As: ToolRow, names: " tar gtar bsdtar ", does: "reads or writes by its mode",
@@ -32,8 +32,7 @@ var rows = [...]Row{
 		when: "-c|-r|-u|-A|--create|--append|--update|--delete|--concatenate", does: "writes an archive",
 		opts: "-f> --file> -IF=" + tarValues, Moves: "--remove-files"},
 	{As: ToolRow, names: " zip ", does: "writes its first operand",
-		opts: "+-TT! --unzip-command! -Ob> --out> --temp-path> -nPtxis= +-tt= +-ws=", Rest: WriteFirst,
-		Moves: "-m|--move"},
+		opts: "+-TT! --unzip-command! -Ob> --out> --temp-path> -nPtxis= +-tt= +-ws=", Rest: WriteFirst, Moves: "-m|--move"},
 	{As: ToolRow, names: " unzip bsdunzip ", does: "unpacks",
 		opts: "-d> -Px= -:#", Rest: WriteButFirst, Looks: "-l -t -p -v -z -Z"},
 	{As: ToolRow, names: " ssh-agent dircolors lesspipe opam fnm starship zoxide minikube thefuck keychain ",
@@ -85,8 +84,7 @@ var rows = [...]Row{
 		opts: "-d@ --directory@ -orB> --output> --reject-file> --prefix> -pDFgVYz= --strip= --fuzz=", Rest: JudgeOperands},
 	{As: ToolRow, names: " kubectl oc ", does: "works elsewhere; cp writes its last operand",
 		opts: "-o> --output> --output-directory> --dump> -fknlc= --filename= --kustomize= --namespace= --selector= " +
-			"--container= --kubeconfig= --image=",
-		Data: true, Rest: WriteLast, Ends: " -- "},
+			"--container= --kubeconfig= --image=", Data: true, Rest: WriteLast, Ends: " -- "},
 	{As: ToolRow, names: " gh glab ", does: "talks to a service",
 		opts: "-btnFfSqm= --body-file= --notes-file= --jq= --field= --raw-field=", Rest: JudgeOperands, Data: true},
 	{As: ToolRow, names: " aws ",
@@ -116,8 +114,7 @@ var rows = [...]Row{
 	{As: WrapperRow, names: " npm pnpm yarn bun ",
 		does: "runs a package's script, and after exec a command; its settings in the home are denied",
 		opts: "-C@ --prefix@ --cwd@ --dir@ -c! --call! -pwrF= --package= --workspace= --filter= --registry= " +
-			"--userconfig~ --globalconfig~ --cache~ --modules-folder~ --global-folder~",
-		Sub: "exec x dlx", Early: true},
+			"--userconfig~ --globalconfig~ --cache~ --modules-folder~ --global-folder~", Sub: "exec x dlx", Early: true},
 	{As: ToolRow, names: " tmux screen zellij ",
 		does: "runs its arguments in a terminal of its own", opts: "-c@ -e~ -tnsSLFxy=", Rest: TextOperands},
 	{As: ToolRow, names: " ssh mosh ",
@@ -241,13 +238,6 @@ var rows = [...]Row{
 	{As: UseRow, names: " pdftotext pdftohtml pdftoppm pdfimages pdfseparate ps2pdf tesseract pod2text rst2html docx2txt ",
 		when: "* *", does: "reads its first operand and writes the second",
 		opts: "-flrcxyWHo= --tessdata-dir= --psm= --oem= --dpi=", Rest: WriteButFirst},
-	{As: UseRow, names: " qpdf pdfunite ", when: "!--replace-input", does: "writes its last operand", Rest: WriteLast},
-	{As: UseRow, names: " asciidoctor asciidoctor-pdf ", when: "-o|-D|--out-file|--destination-dir",
-		opts: "-oD> --out-file> --destination-dir> -rIT< --require< -abS= --attribute="},
-	{As: UseRow, names: " samtools bcftools ", when: "view|stats|flagstat|idxstats|depth|head|query",
-		opts: "-oO> --output> -@qfFLrRs= --threads="},
-	{As: ToolRow, names: " openapi-generator openapi-generator-cli swagger-codegen ", does: "reads what -i names",
-		opts: "-o> --output> -ig= --input-spec= --generator-name=", Rest: JudgeOperands},
 	{As: UseRow, names: " ffmpeg avconv ", does: "reads what -i names", opts: "+-i=", Rest: JudgeOperands},
 	{As: UseRow, names: " bandit checkov checkstyle cppcheck flake8 grype osv-scanner pylint semgrep syft trivy " +
 		"wasm2wat xmllint ", opts: "--file~", Moves: "--autofix|--fix"},
@@ -282,8 +272,8 @@ var rows = [...]Row{
 		"pbcopy say sendmail slack terminal-notifier toilet wall " +
 		"websocat whiptail wl-copy xclip xh xsel zenity ", does: "passes its arguments and input on as they are"},
 	{As: SystemRow, names: " apt apt-get aptitude yum dnf zypper apk pacman brew port snap flatpak emerge pkg winget " +
-		"choco ", does: "is denied unless it looks: it alters the machine", Alters: anything, Denial: TheMachine,
-		Spared: "list|show|search|info|policy|depends|outdated|config|doctor|help|leaves|deps|madison|--prefix"},
+		"choco ", does: "is denied unless it looks: it alters the machine", Alters: anything, opts: "--prefix=",
+		Denial: TheMachine, Spared: "list|show|search|info|policy|depends|outdated|config|doctor|help|leaves|deps|madison"},
 	{As: SystemRow, names: " dpkg rpm ", does: "reads, unless it installs or removes", Denial: TheMachine,
 		Alters: "-i|-U|-e|-r|-P|--install|--remove|--purge|--erase|--upgrade", Spared: "-q|--query"},
 	{As: SystemRow, names: " systemctl service launchctl initctl rc-service supervisorctl ",
@@ -318,8 +308,7 @@ var rows = [...]Row{
 	{As: SystemRow, names: " ansible ansible-playbook ", does: "may not become another user on this machine",
 		opts: "-ciam= --connection=", Denial: TheMachine,
 		Alters: "-b -c|--become -c|-b --connection=local|--become --connection=local|localhost -b|localhost --become"},
-	{As: SystemRow, names: " poetry conda opam ", Denial: TheHome, Alters: "config * *",
-		Spared: "--local|--list|--show"},
+	{As: SystemRow, names: " poetry conda opam ", Denial: TheHome, Alters: "config * *", Spared: "--local|--list|--show"},
 	{As: SystemRow, names: " composer bundle terraform cargo mise rtx asdf pyenv rbenv nodenv ",
 		Denial: TheHome, Alters: "global *|config -g|config --global|login|logout|use -g|use --global"},
 	{As: SystemRow, names: " helm ", Denial: TheHome, Alters: "repo|plugin", Spared: "* list"},
@@ -332,8 +321,7 @@ var rows = [...]Row{
 		Spared: "context ls|context list|context show|context inspect"},
 	{As: SystemRow, names: " gh glab aws gcloud az kubectl oc ", Denial: TheHome,
 		Alters: "auth login|auth logout|auth setup-git|config set*|config use*|config delete*|alias set|alias import|" +
-			"extension install|configure*",
-		Spared: "configure list|configure get"},
+			"extension install|configure*", Spared: "configure list|configure get"},
 	{As: SystemRow, names: " npm pnpm bun yarn ", Denial: TheHome,
 		Alters: "-g|--global|--location=global|--location=user|-ig|config set|config delete|config edit|set|login|" +
 			"adduser|logout|link|unlink|global",
@@ -386,8 +374,7 @@ var rows = [...]Row{
 		does: "reads, as other subcommands of git do; paths must lie inside", opts: "-O~" + gitTexts},
 	{As: SystemRow, names: " git-commit git-merge ", does: "moves the branch it is on", opts: "-F~ --file~" + gitTexts},
 	{As: SystemRow, names: " git-blame git-ls-files ", does: "reads; paths must lie inside", opts: "-SX~ -L="},
-	{As: SystemRow, names: " git-checkout git-switch ",
-		does: "may make branches, but not move others", Denial: TheRefs,
+	{As: SystemRow, names: " git-checkout git-switch ", does: "may make branches, but not move others", Denial: TheRefs,
 		Alters: "-t|--track", Spared: "-b|-c|--create|--orphan",
 		opts: "-bBcC= --orphan= --create= --force-create= --conflict= --source="},
 	{As: SystemRow, names: " git-grep ",
@@ -404,8 +391,7 @@ var rows = [...]Row{
 		does: "may reach repositories over the network, and moves no refs of the host",
 		opts: "--receive-pack! --upload-pack! --exec! -jo= --repo= --push-option= --recurse-submodules= --signed= --depth= " +
 			"--shallow-since= --refmap= --server-option= --negotiation-tip= --strategy="},
-	{As: SystemRow, names: " git-config ",
-		does:   "looks, and in a repository that is not shared sets what runs nothing",
+	{As: SystemRow, names: " git-config ", does: "looks, and in a repository that is not shared sets what runs nothing",
 		Alters: "* *|--unset|--unset-all|--remove-section|--edit|-e|--add|edit",
 		Spared: "get|list|get-color|--get|--get-all|--get-regexp|--get-urlmatch|--list|-l|--get-color|--get-colorbool",
 		opts:   "-f~ --file~ -t= --blob= --type= --default= --value= --comment= --url="},
