@@ -26,7 +26,7 @@ argument, which every user of the machine could see, and never in a file of cco'
   pass show openai | cco keys set openai`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := a.SetKey(cmd.Context(), args[0], bearer, func() (string, error) {
-				return a.IO.Secret("Key for "+args[0]+": ", app.MaxKey+2)
+				return a.IO.Secret(cmd.Context(), "Key for "+args[0]+": ", app.MaxKey+2)
 			})
 			if err != nil {
 				return err

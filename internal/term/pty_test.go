@@ -2,6 +2,8 @@ package term_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -82,8 +84,13 @@ func TestASecretThatIsTypedAtOnceIsNotShown(t *testing.T) {
 			must.Get(person.WriteString("sesame\r"))(t)
 		}
 	})}
-	if got, err := s.Secret("Key: ", 100); err != nil || got != "sesame" {
+	if got, err := s.Secret(t.Context(), "Key: ", 100); err != nil || got != "sesame" {
 		t.Errorf("it reads %q, %v", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // as Ctrl-C does
+	if _, err := s.Secret(ctx, "Again: ", 100); !errors.Is(err, context.Canceled) {
+		t.Errorf("it was broken off, and says %v", err)
 	}
 	must.Get(person.WriteString("shown\r"))(t) // as everything after it
 	shown := make([]byte, 5)

@@ -209,7 +209,7 @@ func (s *Streams) Settle() {
 }
 
 // Secret reads what nobody may see: typed on the terminal without being shown, or from standard input.
-func (s *Streams) Secret(prompt string, most int64) (string, error) {
+func (s *Streams) Secret(ctx context.Context, prompt string, most int64) (string, error) {
 	f, ok := s.In.(*os.File)
 	if !ok || !s.InTTY {
 		data, err := io.ReadAll(io.LimitReader(s.In, most))
@@ -223,9 +223,9 @@ func (s *Streams) Secret(prompt string, most int64) (string, error) {
 	}
 	defer shown()
 	_, _ = io.WriteString(s.Err, prompt)
-	data, err := xterm.ReadPassword(int(f.Fd()))
+	line, err := s.Line(ctx)
 	_, _ = io.WriteString(s.Err, "\n")
-	return string(data), err
+	return line, err
 }
 
 // Bell rings the terminal's bell, for a person who may be away.

@@ -56,7 +56,8 @@ func hush(in *os.File) (shown func(), err error) {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
 	}
 	old := *now
-	now.Lflag &^= unix.ECHO
+	now.Lflag = now.Lflag&^unix.ECHO | unix.ICANON | unix.ISIG
+	now.Iflag |= unix.ICRNL
 	if err := unix.IoctlSetTermios(int(in.Fd()), setTermios, now); err != nil {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
 	}

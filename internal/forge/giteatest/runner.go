@@ -60,7 +60,7 @@ type task struct {
 	}
 }
 
-// wait is how long a runner waits before it asks again.
+// wait lasts until a runner asks again.
 func wait(ctx context.Context) {
 	select {
 	case <-time.After(100 * time.Millisecond):
