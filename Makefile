@@ -4,11 +4,10 @@ export CGO_ENABLED ?= 0
 
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PREFIX    ?= $(HOME)/.local
-GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
-LINT      := .cache/bin/golangci-lint
+LINT      := .cache/lint/v2.14.0/golangci-lint
 COMMANDS  := cco cco-box cco-guard cco-cruise
 
-.PHONY: all build demo test test-heavy test-all test-lima lint vet bench fuzz crash soak shots guard-eval install uninstall release clean tools
+.PHONY: all build demo test test-race test-heavy test-all test-lima flaky lint platforms bench fuzz crash soak shots guard-eval guard-cage install uninstall release clean tools
 
 all: build
 
@@ -23,8 +22,14 @@ demo: ## run the main job for real: a plan goes into a box, commits come back
 tools: ## install what the tests need, or say what is missing
 	@scripts/tools
 
-test: tools build ## the tests, with the race detector
-	@CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -race -timeout 20m ./...
+test: tools build ## the tests, with the race detector where something runs side by side
+	@CCO_PROGRAMS=$(CURDIR)/.cache/build scripts/test
+
+test-race: tools build ## the tests, all of them with the race detector
+	@RACE=all CCO_PROGRAMS=$(CURDIR)/.cache/build scripts/test
+
+flaky: tools ## run PKG N times beside busy loops on all cores, and list what failed: PKG=heavy is make test-heavy
+	@scripts/flaky $(or $(N),20) $(PKG)
 
 test-lima: ## boot a real virtual machine of Lima's and run the suite in it
 	@scripts/test-lima
@@ -35,15 +40,15 @@ test-heavy: build ## the heavy real parts alone
 test-all: test test-heavy ## the tests and the heavy real parts
 
 $(LINT):
-	@GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
+	@scripts/cache lint
+	@test -x $@ || GOBIN=$(CURDIR)/$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(notdir $(@D))
 
 lint: $(LINT) ## golangci-lint for linux and darwin
 	@GOOS=linux $(LINT) run ./...
 	@GOOS=darwin $(LINT) run ./...
 
-vet: ## build and vet for every platform
-	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
-		export GOOS=$${p%/*} GOARCH=$${p#*/}; go build -trimpath -o /dev/null ./cmd/... && go vet -trimpath ./... || exit; done
+platforms: ## build everything for every platform; the linters vet it
+	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath ./... || exit; done
 
 bench: build ## speed beside plain git, bwrap and others, as a table
 	@scripts/tools heavy
@@ -67,6 +72,10 @@ soak: ## carry phases through all broken pipelines, and machines that die again 
 guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }
 	@go test -tags eval -v -count=1 -run "^TestLabelledCalls$$" ./internal/guard -args -cases $(abspath $(CASES))
+
+guard-cage: ## run a set of labelled calls in the cage, below the directory BELOW, and see that nothing outside changes
+	@test -n "$(CASES)" -a -n "$(BELOW)" || { echo "say where: make guard-cage CASES=DIR BELOW=DIR" >&2; exit 2; }
+	@go test -tags eval -v -count=1 -timeout 120m -run "^TestLabelledCallsInTheCage$$" ./internal/cli -args -cases $(abspath $(CASES)) -below $(BELOW)
 
 install: build ## install into PREFIX (default ~/.local)
 	@install -d "$(PREFIX)/bin" && install $(COMMANDS:%=bin/%) "$(PREFIX)/bin/"

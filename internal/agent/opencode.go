@@ -5,9 +5,16 @@ import (
 	"github.com/cco-dev/cco/internal/guard/settings"
 )
 
-// opencode is the agent of that name, which asks any model that speaks OpenAI's chat protocol.
+// opencode is the agent of that name, which asks any model that speaks OpenAI's chat protocol. Its settings say that
+// what plugins may import is installed: ours imports nothing, and opencode would ask npm for it at every first start,
+// which takes 15 seconds of a core, or a minute where npm can't be reached.
 func opencode() Adapter {
-	return Adapter{Row: row("opencode"), Command: opencodeCommand, Events: event.NewOpencode, Hook: settings.Opencode()}
+	return Adapter{Row: row("opencode"), Command: opencodeCommand, Events: event.NewOpencode, Hook: settings.Opencode(),
+		Settings: []File{
+			{Path: ".config/opencode/package-lock.json",
+				Data: []byte(`{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}` + "\n")},
+			{Path: ".config/opencode/node_modules/.keep", Data: []byte("Nothing is imported.\n")},
+		}}
 }
 
 // opencodeModel is used if the user names none: opencode has no default for a provider of ours.

@@ -128,7 +128,7 @@ func (s *stage) playFor(ctx context.Context, t *testing.T, name string, before e
 		"GIT_CONFIG_NOSYSTEM=1"}, cmd.Env, s.env)
 	var out, words bytes.Buffer
 	err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: s.task.Workspace, Env: env, Stdout: &out, Stderr: &words,
-		Grace: 20 * time.Second})
+		Grace: time.Minute})
 	exit := proc.Code(err)
 	if ctx.Err() != nil {
 		exit = 143

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -113,7 +114,9 @@ func open(t *testing.T, c Config) *trial {
 	if tr.door, err = Open(c); err != nil {
 		t.Fatal(err)
 	}
-	tr.socket = filepath.Join(t.TempDir(), "door.sock")
+	dir := must.Get(os.MkdirTemp("", "door-"))(t) //nolint:usetesting // names of tests are long, and a socket's may not be
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	tr.socket = filepath.Join(dir, "door.sock")
 	l := must.Get(net.Listen("unix", tr.socket))(t)
 	served := make(chan error, 1)
 	go func() { served <- tr.door.Serve(l) }()

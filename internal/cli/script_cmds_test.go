@@ -10,6 +10,7 @@ import (
 	"os/exec" // git, to look at what cco did
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,18 +105,26 @@ func cmdFingerprint(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[1], sum)
 }
 
-// await PATTERN waits until a file is there.
+// await PATTERN [TEXT] waits until a file is there, and with TEXT until one of them has it.
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: await PATTERN")
+	if len(args) != 1 && len(args) != 2 {
+		ts.Fatalf("usage: await PATTERN [TEXT]")
 	}
-	path := ts.MkAbs(args[0])
+	path, text := ts.MkAbs(args[0]), strings.Join(args[1:], "")
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if found, err := filepath.Glob(path); err == nil && len(found) > 0 {
+		found, err := filepath.Glob(path)
+		ts.Check(err)
+		if slices.ContainsFunc(found, func(file string) bool {
+			if text == "" {
+				return true
+			}
+			data, _ := os.ReadFile(file) // it may be gone again
+			return strings.Contains(string(data), text)
+		}) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s never came", args[0])
+			ts.Fatalf("%s never came", strings.Join(args, ": "))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -278,6 +279,7 @@ func TestLateAnswersAreDropped(t *testing.T) {
 		&pty.Winsize{Cols: 80, Rows: 24}))(t)
 	defer func() { _ = master.Close() }()
 	shown, answered := "", 0
+	var answers sync.WaitGroup
 	for buf := make([]byte, 4096); ; {
 		n, err := master.Read(buf)
 		if err != nil {
@@ -285,10 +287,16 @@ func TestLateAnswersAreDropped(t *testing.T) {
 		}
 		shown += string(buf[:n])
 		for ; answered < strings.Count(shown, "\x1b[c"); answered++ {
-			time.AfterFunc(400*time.Millisecond, func() { _, _ = master.WriteString("\x1b[?1;2c") })
+			answers.Go(func() {
+				time.Sleep(400 * time.Millisecond) // longer than an answer is waited for that nobody owes
+				_, _ = master.WriteString("\x1b[?1;2c")
+			})
 		}
 		if strings.Contains(string(buf[:n]), "OVER") {
-			time.AfterFunc(2*time.Second, func() { _, _ = master.WriteString("typed\r") })
+			go func() { // what comes too late is before it in the line
+				answers.Wait()
+				_, _ = master.WriteString("typed\r")
+			}()
 		}
 	}
 	if !strings.Contains(shown, "got typed\r\n") || answered < 2 {

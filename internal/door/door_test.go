@@ -65,7 +65,7 @@ func TestADoorLeadsAProgramToIt(t *testing.T) {
 }
 
 func TestWithoutADoor(t *testing.T) {
-	d, err := Open(t.Context(), Config{Dir: "/nowhere"})
+	d, err := Open(t.Context(), Config{Dir: filepath.Join(t.TempDir(), "nowhere")})
 	if d != nil || err != nil {
 		t.Fatalf("a door by which nothing could leave: %v, %v", d, err)
 	}

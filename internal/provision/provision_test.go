@@ -36,7 +36,7 @@ func TestFilesAreWhereTheCLIFindsThem(t *testing.T) {
 	want := []string{".claude/CLAUDE.md", ".claude/settings.json", ".claude.json", skillPath,
 		".codex/AGENTS.md", ".codex/skills/executing-plans-in-sandbox/SKILL.md",
 		".gemini/GEMINI.md", ".gemini/settings.json", ".gemini/skills/executing-plans-in-sandbox/SKILL.md",
-		".config/opencode/AGENTS.md"}
+		".config/opencode/AGENTS.md", ".config/opencode/package-lock.json", ".config/opencode/node_modules/.keep"}
 	if !slices.Equal(paths, want) {
 		t.Errorf("files %q, want %q", paths, want)
 	}

@@ -99,7 +99,7 @@ func (b *browser) fail(what string, err error) {
 	b.t.Helper()
 	b.picture("failed")
 	var text string
-	soon, stop := context.WithTimeout(b.ctx, 5*time.Second)
+	soon, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	_ = chromedp.Run(soon, chromedp.Text("body", &text, chromedp.ByQuery))
 	b.t.Fatalf("%s: %v\nthe page says:\n%s", what, err, text)
@@ -251,7 +251,7 @@ func (b *browser) picture(name string) {
 		return
 	}
 	var png []byte
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if chromedp.Run(ctx, chromedp.CaptureScreenshot(&png)) == nil {
 		name = strings.ReplaceAll(strings.TrimSpace(name+" "+b.name), " ", "-")

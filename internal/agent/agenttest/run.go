@@ -70,7 +70,7 @@ func (r Run) Command(program string) (argv, env []string) {
 			"npm": "@ai-sdk/openai-compatible", "options": object{"baseURL": r.Model.URL + "/v1", "apiKey": "none"},
 			"models": object{"scripted": object{"name": "scripted"}}}}}
 		env = append(env, "OPENCODE_CONFIG_CONTENT="+encode(config), "OPENCODE_DISABLE_MODELS_FETCH=1",
-			"OPENCODE_DISABLE_AUTOUPDATE=1")
+			"OPENCODE_DISABLE_AUTOUPDATE=1", "npm_config_offline=true")
 		argv = []string{program, "run", "--format", "json"}
 	case "claude":
 		env = append(env, "ANTHROPIC_BASE_URL="+r.Model.URL, "ANTHROPIC_API_KEY=none", "IS_SANDBOX=1",

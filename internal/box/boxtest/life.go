@@ -73,9 +73,10 @@ func sessions(s *suite) {
 	}
 	// Files that an agent makes hard to remove are removed, even if their path is longer than any call accepts.
 	deep := cmp.Or(s.Deep, 3000)
+	name := strings.Repeat("d", max(1, 6000/deep-1)) + "/"
 	s.out(sh(one, `mkdir -p a/b/c && touch a/b/c/d && chmod 0 a/b/c a/b a; mkdir ro && touch ro/x && chmod 555 ro
-		i=0; while [ $i -lt $1 ]; do mkdir $2 && cd $2 || break; i=$((i+1)); done`, strconv.Itoa(deep),
-		strings.Repeat("d", max(1, 6000/deep-1))))
+		i=0; while [ $i -lt $1 ]; do mkdir -p $2 && cd $2 || break; i=$((i+1)); done`, strconv.Itoa(deep/10),
+		strings.Repeat(name, 10)))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	s.must(s.Driver.Discard(s.ctx, s.box, one))
 	if _, _, err := s.run(sh(one, `:`)); err == nil {

@@ -3,6 +3,7 @@ package lima
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -45,8 +46,9 @@ func newFake(t *testing.T) *fake {
 	list := must.Get(os.ReadFile(filepath.Join("testdata", "list.json")))(t)
 	f.set("list.json", string(list))
 	f.set("version", "limactl version 1.2.1\n")
-	limactl := must.Get(filepath.Abs(filepath.Join("testdata", "limactl")))(t)
-	t.Setenv("FAKE", dir)
+	limactl := filepath.Join(dir, "limactl")
+	must.Program(t, limactl, fmt.Sprintf("#!/bin/sh\nFAKE='%s' exec '%s' \"$@\"\n", dir,
+		must.Get(filepath.Abs(filepath.Join("testdata", "limactl")))(t)))
 	parts := t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(parts, "cco-box"), []byte("program"), 0o755))
 	f.d = New(Options{
@@ -87,6 +89,7 @@ func (f *fake) part(version string) {
 }
 
 func TestLifecycle(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.part("v1")
 	var said []string
@@ -130,6 +133,7 @@ func TestLifecycle(t *testing.T) {
 
 // Guards against taking a machine for one that was never made, and making it again over its content.
 func TestOddStatesAreErrors(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.part("v1")
 	must.Do(t, f.d.Create(t.Context(), f.b, nil))
@@ -153,6 +157,7 @@ func TestOddStatesAreErrors(t *testing.T) {
 }
 
 func TestMissingAndOldLimactl(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	for _, c := range []struct{ says, why string }{
 		{"limactl version 1.0.7\n", "the first usable one is"}, {"limactl version 0.23.2", "0.23.2"},
@@ -180,6 +185,7 @@ func TestMissingAndOldLimactl(t *testing.T) {
 
 // Guards against a box whose machine would never see anything handed over.
 func TestMachineWithoutTheExchange(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.part("v1")
 	must.Do(t, f.d.Create(t.Context(), f.b, nil))
@@ -194,6 +200,7 @@ func TestMachineWithoutTheExchange(t *testing.T) {
 
 // Guards against removing a user's own machine that happens to have the same name.
 func TestForeignMachineIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.set("status", "Running")
 	f.set("exchange", f.b.Exchange)
@@ -211,6 +218,7 @@ func TestForeignMachineIsLeftAlone(t *testing.T) {
 
 // Guards against Ctrl-C during the minutes of a first start.
 func TestInterruptedCreate(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.set("hang", "")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -253,6 +261,7 @@ func TestInterruptedCreate(t *testing.T) {
 }
 
 func TestPartsAreCheckedByVersion(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.part("v0")
 	f.set("status", "Running")
@@ -273,6 +282,7 @@ func TestPartsAreCheckedByVersion(t *testing.T) {
 
 // Guards against programs of the host's platform in a machine of another.
 func TestPlatformIsTheMachines(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	if _, _, err := f.d.Platform(t.Context(), f.b); !errors.Is(err, box.ErrNotRunning) {
 		t.Errorf("no machine: %v", err)
@@ -294,6 +304,7 @@ func TestPlatformIsTheMachines(t *testing.T) {
 }
 
 func TestFailuresSayWhatLimactlSaid(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	f.set("fail-create", "no image for this machine")
 	if err := f.d.Create(t.Context(), f.b, nil); err == nil ||
@@ -307,6 +318,7 @@ func TestFailuresSayWhatLimactlSaid(t *testing.T) {
 }
 
 func TestStoppedMachineRunsNothing(t *testing.T) {
+	t.Parallel()
 	f := newFake(t)
 	if err := f.d.Run(t.Context(), f.b, box.Exec{Argv: []string{"true"}}); !errors.Is(err, box.ErrNotRunning) {
 		t.Errorf("%v", err)
@@ -317,6 +329,7 @@ func TestStoppedMachineRunsNothing(t *testing.T) {
 }
 
 func TestLogLines(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string][2]string{
 		`time="2026-11-15T07:12:10Z" level=info msg="SSH Local Port: 37759"`: {"info", "SSH Local Port: 37759"},
 		`time="x" level=fatal msg="failed to find \"lima-guestagent\" binary" name=x`: {"fatal",

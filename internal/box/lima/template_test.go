@@ -11,6 +11,7 @@ import (
 )
 
 func TestTemplateOfItsOwn(t *testing.T) {
+	t.Parallel()
 	text := must.Get(Template(&box.Box{Name: "b", Exchange: `/data/it's "odd"/exchange`}))(t)
 	for _, want := range []string{
 		"cpus: 4\n", `memory: "4096MiB"`, `disk: "102400MiB"`, `- location: "/data/it's \"odd\"/exchange"`,
@@ -29,6 +30,7 @@ func TestTemplateOfItsOwn(t *testing.T) {
 }
 
 func TestTemplateWithContainers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		vm   box.VM
 		want string
@@ -50,6 +52,7 @@ func TestTemplateWithContainers(t *testing.T) {
 }
 
 func TestTemplateOfTheUsers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	script, file := filepath.Join(dir, "setup.sh"), filepath.Join(dir, "file")
 	for name, text := range map[string]string{script: "#!/bin/sh\n\techo: - odd yaml\n\n'''\n", file: "\x00binary"} {

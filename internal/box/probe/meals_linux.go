@@ -52,8 +52,8 @@ func eat(args []string) int {
 	return 0
 }
 
-// digestion is how long everything is held in the end: on a busy machine a watchdog may look only once a second.
-const digestion = 3 * time.Second
+// digestion is how long everything is held in the end: on a busy machine a watchdog may look only now and then.
+const digestion = 10 * time.Second
 
 // leaveFirst keeps this goroutine off the process's first thread. That thread only calls then.
 func leaveFirst(then func()) {

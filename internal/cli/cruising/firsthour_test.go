@@ -80,7 +80,7 @@ func TestTheFirstHour(t *testing.T) {
 	var out strings.Builder
 	err := proc.Run(t.Context(), proc.Cmd{
 		Argv: []string{"bash", "-euxo", "pipefail", "-c", lines}, Dir: "../../..", Env: env, Stdout: &out, Stderr: &out,
-		Stdin: strings.NewReader("sk-ant-a-key-of-the-first-hour\n"), Grace: 10 * time.Second,
+		Stdin: strings.NewReader("sk-ant-a-key-of-the-first-hour\n"), Grace: time.Minute,
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())

@@ -17,7 +17,8 @@ import (
 // program.
 var withoutJSON = []string{
 	"cco box attach", "cco box shell", "cco box template", "cco guard hook", "cco guard prompt", "cco cruise serve",
-	"cco cruise worker", "cco help", "cco completion bash", "cco completion fish", "cco completion powershell",
+	"cco cruise worker", "cco guard run", "cco help", "cco completion bash", "cco completion fish",
+	"cco completion powershell",
 	"cco completion zsh",
 }
 

@@ -29,12 +29,14 @@ func (r *Rig) Share(server *pgtest.Server, more string) (address string) {
 // Settings adds to the user's settings.
 func (r *Rig) Settings(text string) {
 	r.Helper()
-	file := filepath.Join(r.Home, "config", "cco", "config.toml")
+	file := r.settings()
 	must.Do(r, os.MkdirAll(filepath.Dir(file), 0o700))
 	f := must.Get(os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600))(r)
 	_, err := f.WriteString(text)
 	must.Do(r, errors.Join(err, f.Close()))
 }
+
+func (r *Rig) settings() string { return filepath.Join(r.Home, "config", "cco", "config.toml") }
 
 // Machine is another machine of the same user: with a home, a data directory and a box of its own, and the same forge.
 func (r *Rig) Machine(t testing.TB) *Rig {
@@ -52,7 +54,7 @@ func (r *Rig) Machine(t testing.TB) *Rig {
 		"XDG_CONFIG_HOME="+filepath.Join(home, "config"), "GIT_CONFIG_GLOBAL="+config)
 	text := must.Get(os.ReadFile(filepath.Join(r.Home, ".gitconfig")))(t)
 	must.Do(t, os.WriteFile(config, text, 0o600))
-	if settings, err := os.ReadFile(filepath.Join(r.Home, "config", "cco", "config.toml")); err == nil {
+	if settings, err := os.ReadFile(r.settings()); err == nil {
 		dir := filepath.Join(home, "config", "cco")
 		must.Do(t, os.MkdirAll(dir, 0o700))
 		must.Do(t, os.WriteFile(filepath.Join(dir, "config.toml"), settings, 0o600))

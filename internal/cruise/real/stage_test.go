@@ -80,7 +80,7 @@ func (s *stage) end() {
 	if words, err := os.ReadFile(serve.Lock(s.data)); err == nil {
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(words))); err == nil && s.ours(pid) {
 			_ = syscall.Kill(pid, syscall.SIGTERM)
-			for end := time.Now().Add(30 * time.Second); s.ours(pid) &&
+			for end := time.Now().Add(2 * time.Minute); s.ours(pid) &&
 				time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			}
 		}

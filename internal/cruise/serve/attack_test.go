@@ -54,7 +54,7 @@ func TestWhatIsSentWhileAPhaseEndsRevivesIt(t *testing.T) {
 	}()
 	for n := 0; n == 0; {
 		must.Do(t, a.Store.DB().QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity
-			WHERE wait_event_type = 'Lock'`).Scan(&n))
+			WHERE wait_event_type = 'Lock' AND datname = current_database()`).Scan(&n))
 	}
 	st := must.Get(stateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t)
 	st.Stage, st.End = cruise.StageEnded, cruise.EndRounds

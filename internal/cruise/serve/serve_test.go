@@ -108,6 +108,7 @@ func client(s *Server, launch func() error) *Client {
 
 // Guards against a phase that looks no more for a day, because the clock was set back by a day while no engine ran.
 func TestAPhaseOfTheFutureIsWoken(t *testing.T) {
+	t.Parallel()
 	s, e := newServer(t)
 	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
 	run(t, s)
@@ -125,6 +126,7 @@ func TestAPhaseOfTheFutureIsWoken(t *testing.T) {
 
 // Guards against a phase that the engine has given up, because it could not write: its record says that it lives.
 func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
 	s, e := newServer(t)
 	save(t, s, "aaaaaaaa", state(cruise.StageFix))
 	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
@@ -148,6 +150,7 @@ func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
 
 // Guards against one record that can't be read, which keeps every phase from running.
 func TestOnePhaseThatCanNotBeReadStopsNoOther(t *testing.T) {
+	t.Parallel()
 	s, e := newServer(t)
 	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
 	rec, err := steps.Record("aaaaaaaa", state(cruise.StageWatch), time.Now())
@@ -165,6 +168,7 @@ func TestOnePhaseThatCanNotBeReadStopsNoOther(t *testing.T) {
 }
 
 func TestASecondServerOfADirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	s, _ := newServer(t)
 	run(t, s)
 	other := &Server{Data: s.Data, Store: s.Store, Now: time.Now, Inbox: s.Inbox, Open: s.Open}
@@ -174,6 +178,7 @@ func TestASecondServerOfADirectoryIsRefused(t *testing.T) {
 }
 
 func TestSendingAndStartingTwiceIsTheSameAsOnce(t *testing.T) {
+	t.Parallel()
 	s, e := newServer(t)
 	run(t, s)
 	c := client(s, func() error { return errors.New("there is one") })
@@ -196,6 +201,7 @@ func TestSendingAndStartingTwiceIsTheSameAsOnce(t *testing.T) {
 }
 
 func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
+	t.Parallel()
 	s, e := newServer(t)
 	run(t, s)
 	c := client(s, func() error { return errors.New("there is one") })
@@ -222,6 +228,7 @@ func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
 
 // Guards against a command that fails because the engine died under it.
 func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
+	t.Parallel()
 	s, e := newServer(t)
 	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
 	l := must.Get(net.Listen("unix", Socket(s.Data)))(t)
@@ -249,6 +256,7 @@ func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
 
 // Guards against a command that fails because the engine before was still ending when it started another.
 func TestACommandWaitsForAnEngineThatEnds(t *testing.T) {
+	t.Parallel()
 	s, e := newServer(t)
 	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
 	ending := flock.New(Lock(s.Data))

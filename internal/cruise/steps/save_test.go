@@ -42,7 +42,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 	}()
 	select {
 	case err = <-sent:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("a command waits for a look at another phase's request")
 	}
 	<-look.turn

@@ -65,6 +65,7 @@ func dial(t *testing.T, address string) *net.TCPConn {
 }
 
 func TestEachSideMayStopSendingFirst(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	heard := make(chan string, 1)
 	serveWith(t, socket, func(c *net.UnixConn) {
@@ -87,6 +88,7 @@ func TestEachSideMayStopSendingFirst(t *testing.T) {
 
 // Guards against losing an answer because the question was not read to its end.
 func TestAnswerSurvivesARefusedUpload(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	serveWith(t, socket, func(c *net.UnixConn) {
 		_, _ = io.ReadFull(c, make([]byte, 10))
@@ -104,6 +106,7 @@ func TestAnswerSurvivesARefusedUpload(t *testing.T) {
 }
 
 func TestNoWayOutIsSaidOnce(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	address, words := serving(t, socket)
 	for range 3 {
@@ -125,6 +128,7 @@ func TestNoWayOutIsSaidOnce(t *testing.T) {
 
 // Guards against a flood of connections that uses up everything: those beyond the limit wait, and none is lost.
 func TestManyConnectionsTakeTurns(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	var mu sync.Mutex
 	open, peak := 0, 0

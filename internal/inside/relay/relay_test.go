@@ -93,6 +93,7 @@ func relayed(t *testing.T, socket string, argv ...string) proc.Cmd {
 }
 
 func TestProgramsFindTheDoor(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	door(t, socket)
 	c := relayed(t, socket, "sh", "-c", `SELF ask "$0" argv; SELF ask "${ADDRESS#http://}" env; exit 7`, Mark)
@@ -104,6 +105,7 @@ func TestProgramsFindTheDoor(t *testing.T) {
 }
 
 func TestPathsMayBeLong(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 40))
 	must.Do(t, os.MkdirAll(dir, 0o700))
 	socket := filepath.Join(dir, "door.sock")
@@ -115,6 +117,7 @@ func TestPathsMayBeLong(t *testing.T) {
 }
 
 func TestStatusIsTheProgramsOwn(t *testing.T) {
+	t.Parallel()
 	for script, want := range map[string]proc.ExitError{
 		"exit 3":        {Code: 3},
 		"kill -TERM $$": {Code: 128 + 15, Signal: syscall.SIGTERM},
@@ -132,6 +135,7 @@ func TestStatusIsTheProgramsOwn(t *testing.T) {
 }
 
 func TestWhatCantBeRunSaysSo(t *testing.T) {
+	t.Parallel()
 	plain := filepath.Join(t.TempDir(), "plain")
 	must.Do(t, os.WriteFile(plain, nil, 0o644))
 	for argv0, code := range map[string]int{"no-such-program": notFound, "/no/such/program": notFound, plain: cantRun} {
@@ -149,6 +153,7 @@ func TestWhatCantBeRunSaysSo(t *testing.T) {
 
 // Guards against a relay that ends at a key meant for the program, or takes the terminal from it.
 func TestKeysAreTheProgramsBusiness(t *testing.T) {
+	t.Parallel()
 	// Below nohup a shell can't trap the signal: our children don't ignore a signal that we catch here.
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -188,6 +193,7 @@ func TestKeysAreTheProgramsBusiness(t *testing.T) {
 // Guards against a helper that outlives its program: it would keep the port, and in a box without isolation it would
 // live on.
 func TestHelperEndsWithTheProgram(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "door.sock")
 	door(t, socket)
 	out := must.Get(proc.Output(t.Context(), relayed(t, socket, "sh", "-c", `SELF ask "$0" x >&2; echo "$0"`, Mark)))(t)

@@ -22,6 +22,7 @@ func (denials) ErrLine(line []byte) []event.Event {
 
 // Guards against what agents say on their standard error alone being written down and heard by nobody.
 func TestStandardErrorIsHeardAsItIsWrittenDown(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "transcript.jsonl")
 	to := must.Get(session.OpenTranscript(path, time.Now))(t)
 	claude := must.Get(agent.Find("claude"))(t)

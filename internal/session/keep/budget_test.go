@@ -59,6 +59,7 @@ func inBox(t *testing.T, b *share, model *httptest.Server) *http.Client {
 // Guards against sessions that spend a shared budget once each: many requests at once, through the doors of several
 // keepers, pass it by at most one answer in all.
 func TestABudgetIsPassedByAtMostOneAnswer(t *testing.T) {
+	t.Parallel()
 	const limit, answer = 10_500, 1005
 	var asked atomic.Int64
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,6 +112,7 @@ func TestABudgetIsPassedByAtMostOneAnswer(t *testing.T) {
 
 // Two requests that could pass the budget together don't run together, whoever sends them; one alone does.
 func TestARequestHoldsTheMostThatItMayCost(t *testing.T) {
+	t.Parallel()
 	shares, _ := shared(t, store.Amount{Cost: 10}, 2)
 	dear := broker.Spend{Cost: 8}
 	first, words, err := shares[0].Reserve(t.Context(), dear)
@@ -145,6 +147,7 @@ func TestARequestHoldsTheMostThatItMayCost(t *testing.T) {
 
 // Guards against a budget that is held for ever, or given back, because a keeper was killed with a request under way.
 func TestWhatADeadKeeperHeldIsSpent(t *testing.T) {
+	t.Parallel()
 	shares, _ := shared(t, store.Amount{Cost: 10}, 2)
 	if hold, _, err := shares[0].Reserve(t.Context(), broker.Spend{Cost: 6}); hold == 0 || err != nil {
 		t.Fatal(err)

@@ -69,6 +69,7 @@ func (c *fakeClock) waiting() int {
 }
 
 func TestAStopwatchRingsWhenItsTimeHasPassed(t *testing.T) {
+	t.Parallel()
 	c, rang := newFakeClock(), 0
 	w := &stopwatch{clock: c, limit: 30 * time.Minute, expired: func() { rang++ }}
 	w.run()
@@ -91,6 +92,7 @@ func TestAStopwatchRingsWhenItsTimeHasPassed(t *testing.T) {
 
 // Guards against an agent that is ended for the time in which it waited for a person.
 func TestAHeldStopwatchStandsStill(t *testing.T) {
+	t.Parallel()
 	c, rang := newFakeClock(), 0
 	w := &stopwatch{clock: c, limit: 30 * time.Minute, expired: func() { rang++ }}
 	w.hold() // before it ran
@@ -115,6 +117,7 @@ func TestAHeldStopwatchStandsStill(t *testing.T) {
 
 // Guards against an idle timeout that ends a busy agent, and against a timer for each of a million events.
 func TestEachEventStartsAnIdleStopwatchAgain(t *testing.T) {
+	t.Parallel()
 	c, rang := newFakeClock(), 0
 	w := &stopwatch{clock: c, limit: 30 * time.Minute, expired: func() { rang++ }}
 	w.run()
@@ -139,6 +142,7 @@ func TestEachEventStartsAnIdleStopwatchAgain(t *testing.T) {
 }
 
 func TestAStopwatchWithoutALimitNeverRings(t *testing.T) {
+	t.Parallel()
 	c := newFakeClock()
 	w := &stopwatch{clock: c, expired: func() { t.Error("it rang") }}
 	w.run()

@@ -14,6 +14,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
+	t.Parallel()
 	exit := &proc.ExitError{Argv: []string{"claude"}, Code: 3}
 	failed := event.Finished{Outcome: event.Failed, Error: "API Error: 401\nmore"}
 	for _, c := range []struct {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestAMeterBelievesTheLargerCount(t *testing.T) {
+	t.Parallel()
 	var seen broker.Spend
 	var kept store.Spend
 	var said []string
@@ -60,6 +61,7 @@ func TestAMeterBelievesTheLargerCount(t *testing.T) {
 
 // Guards against money that is forgotten because requests are counted only when they are cut off at the end.
 func TestAMeterCountsUntilItIsStopped(t *testing.T) {
+	t.Parallel()
 	var spent, kept atomic.Int64
 	m := &meter{
 		door: func() broker.Spend { return broker.Spend{Input: spent.Load()} },
@@ -82,6 +84,7 @@ func TestAMeterCountsUntilItIsStopped(t *testing.T) {
 
 // Guards against an agent that claims to have spent what all other sessions were to have today.
 func TestAClaimUsesUpNoMoreThanTheRunMight(t *testing.T) {
+	t.Parallel()
 	seen := broker.Spend{Input: 5, Cost: 1}
 	m := &meter{limits: session.Limits{RunTokens: 1000, RunCost: 10}, door: func() broker.Spend { return seen },
 		reached: func(session.Reached) {}}

@@ -9,6 +9,7 @@ import (
 )
 
 func TestNext(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 3, 14, 0, 0, 0, time.Local)
 	overloaded := event.Finished{Outcome: event.Failed, Error: "API Error: 529 overloaded", Transient: true}
 	at := func(d time.Duration) event.Finished {

@@ -10,6 +10,7 @@ import (
 
 // Guards against a bill by model that does not add up, or that counts what could not be written down twice.
 func TestSharesAddUp(t *testing.T) {
+	t.Parallel()
 	seen := map[string]broker.Spend{}
 	s := &shares{door: func() map[string]broker.Spend { return maps.Clone(seen) }}
 	check := func(more store.Spend, want map[string]store.Spend) {

@@ -8,6 +8,7 @@ import (
 // Guards against a turn that seems to end with a conversation beside it, and one that never seems to end. A capital is
 // a beginning, a small letter an end.
 func TestTurnsAreThoseOfTheUsersConversation(t *testing.T) {
+	t.Parallel()
 	for said, want := range map[string]string{
 		"Aa Aa":    "10 10",
 		"ABba AC":  "1110 11", // beside it
