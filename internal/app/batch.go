@@ -8,7 +8,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
-	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -39,15 +38,14 @@ func decideLines(policy guard.Policy, in io.Reader, out *term.Streams) error {
 	return lines.Err()
 }
 
-// decideLine answers one line: a call, its id and the branch that it is made on.
+// decideLine answers one line: a call and its id.
 func decideLine(policy guard.Policy, line []byte) answer {
-	var given struct{ ID, Branch string }
+	var given struct{ ID string }
 	_ = json.Unmarshal(line, &given) // what isn't text in it counts as missing
 	call, err := guard.ParseCall(line)
 	if err != nil {
-		return answer{given.ID, "deny", verdict.RuleInput, "the line is not a call: " + err.Error()}
+		return answer{given.ID, "deny", guard.RuleInput, "the line is not a call: " + err.Error()}
 	}
-	call.Branch = given.Branch
 	v := guard.Decide(policy, hook.Links{}, call)
 	if v.Allow {
 		return answer{ID: given.ID, Verdict: "allow"}

@@ -15,7 +15,7 @@ func TestBatchKeepsOrderAndGoesOn(t *testing.T) {
 
 not json
 {"id":"3","cwd":"/w/task","tool_name":"Write","tool_input":{"file_path":"/w/host/x"}}
-{"id":7,"branch":[],"cwd":"/w/task","tool_name":"Bash","tool_input":{"command":"ls"}}
+{"id":7,"cwd":"/w/task","tool_name":"Bash","tool_input":{"command":"ls"}}
 `
 	must.Do(t, decideLines(guard.Policy{Workspace: "/w/task", Host: "/w/host"}, strings.NewReader(in), s))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

@@ -47,26 +47,22 @@ func (a *App) Policy(dir, host string) (guard.Policy, error) {
 	return discover.Policy(dir, host, a.Home)
 }
 
-// Decide says whether an agent in a workspace may run a command.
-func (a *App) Decide(dir, host, command string) (guard.Verdict, error) {
-	policy, err := a.Policy(dir, host)
-	if err != nil {
-		return guard.Verdict{}, err
-	}
+// Checked is what each layer says of a command beforehand. What the kernel would hold of it belongs beside the hook.
+type Checked struct {
+	Hook guard.Verdict
+}
+
+// Check says what would become of a command that an agent runs in a workspace.
+func (a *App) Check(policy guard.Policy, command string) Checked {
 	cwd := policy.Workspace
 	if paths.Within(a.Dir, policy.Workspace) {
 		cwd = a.Dir
 	}
-	call := hook.OnBranch(policy, guard.Command(cwd, command))
-	return guard.Decide(policy, hook.Links{}, call), nil
+	return Checked{Hook: guard.Decide(policy, hook.Links{}, guard.Command(cwd, command))}
 }
 
 // DecideBatch answers the calls in a file of JSON lines; "-" is standard input.
-func (a *App) DecideBatch(dir, host, name string) error {
-	policy, err := a.Policy(dir, host)
-	if err != nil {
-		return err
-	}
+func (a *App) DecideBatch(policy guard.Policy, name string) error {
 	in := a.IO.In
 	if name != "-" {
 		f, err := os.Open(name)
@@ -123,6 +119,9 @@ func (a *App) InstallGuard(ctx context.Context, dir, host string, o *settings.Op
 	policy, err := a.Policy(i.Dir, host)
 	if err != nil {
 		return i, err
+	}
+	if o.Strict {
+		policy = policy.Strict()
 	}
 	if len(o.Agents) == 0 {
 		o.Agents = agentsHere(i.Known())

@@ -21,6 +21,7 @@ const FileName = "guard.log"
 // The kinds of entries.
 const (
 	Denial  = "denial"  // the hook refused a call
+	Noted   = "noted"   // it would have, and the kernel holds the agent
 	Canary  = "canary"  // the host repository changed
 	Dropped = "dropped" // more was reported than is written down
 

@@ -130,13 +130,15 @@ func TestReceiveStampsWhatAgentsSend(t *testing.T) {
 	socket, stop := serve(t, l)
 	send(t, socket, `{"time":"1999-01-01T00:00:00Z","session":"forged","kind":"canary","agent":"claude","rule":"r",`+
 		`"reason":"why","tool_input":{"command":"x"}}`+"\n"+`{"rule":"second"}`)
+	send(t, socket, `{"kind":"noted","rule":"held"}`)
 	send(t, socket, "no json at all")
 	send(t, socket, strings.Repeat("x", maxLine*3))
 	stop()
 	list := entries(t, l)
-	if len(list) != 3 {
+	if len(list) != 4 || list[1].Kind != Noted || list[1].Session != "3f9c01aa" {
 		t.Fatalf("%+v", list)
 	}
+	list = append(list[:1], list[2:]...)
 	for _, e := range list {
 		if e.Session != "3f9c01aa" || e.Kind != Denial || !e.Time.Equal(l.Now()) {
 			t.Errorf("%+v", e)

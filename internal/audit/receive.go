@@ -82,7 +82,9 @@ func (r *receiver) serve(conn net.Conn) {
 		return
 	}
 	// Who reports, when and about what is not the sender's to say.
-	e.Kind, e.Session, e.Time = Denial, r.session, time.Time{}
+	if e.Session, e.Time = r.session, (time.Time{}); e.Kind != Noted {
+		e.Kind = Denial
+	}
 	r.take(e, len(line))
 }
 

@@ -118,6 +118,7 @@ func classes() []class {
 		{exitState, is(settings.ErrNotInstalled)},
 		{exitState, as[*app.NoNetworkError]},
 		{exitState, as[*app.ClosedError]},
+		{exitState, as[*app.BusyCageError]},
 		{exitState, is(box.ErrNotRunning)},
 		{exitState, as[*box.ConflictError]},
 		{exitState, as[*box.StaleError]},

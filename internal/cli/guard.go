@@ -3,7 +3,6 @@ package cli
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,63 +10,62 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
-	"github.com/cco-dev/cco/internal/guard/program/table"
 )
 
 func guardCommand(a *commands) *cobra.Command {
 	c := Group("guard", "Keep an agent inside its workspace, with or without a box",
-		`The guard decides, before an agent's tool call runs, whether it stays inside the
-workspace. Boxes have it built in; these commands show what it decides and put
-it around any worktree or clone of yours.
+		`The guard's hook looks at an agent's tool call before it runs, and denies what
+plainly leaves the workspace. Boxes have it built in; these commands show what it
+decides and put it around any worktree or clone of yours.
 
+  cco guard run -- claude                            start an agent in a cage, here
   cco guard check -- 'cd /elsewhere && git commit'   what would be decided, and why
   cco guard install                                  put it around this worktree
   cco guard doctor                                   prove that it is on`)
-	c.AddCommand(guardCheckCommand(a), guardHookCommand(a), guardInstallCommand(a), guardUninstallCommand(a),
+	c.AddCommand(guardRunCommand(a), guardCheckCommand(a), guardHookCommand(a), guardInstallCommand(a),
+		guardUninstallCommand(a),
 		guardDoctorCommand(a),
 		guardEnvCommand(a), guardPromptCommand(a), guardLogCommand(a), canaryCommand(a))
 	return c
 }
 
 func guardCheckCommand(a *commands) *cobra.Command {
-	var worktree, host, batch, explained string
-	var asJSON bool
+	var worktree, host, batch string
+	var strict, asJSON bool
 	c := &cobra.Command{
 		Use: "check [flags] -- 'COMMAND'", Short: "Say whether a command would be allowed, and why not (exit 7)",
-		Long: `Say whether the guard would let an agent run a command in a worktree, and if not,
-which part of it is wrong, by which rule, and where it really leads. Nothing is run.
+		Long: `Say whether the guard's hook would let an agent run a command in a worktree, and
+if not, which part of it is wrong, by which rule, and where it really leads. Nothing
+is run. What is allowed is not held by that: only the kernel of a box holds it.
 
 With --batch, calls are read as JSON lines {"id","cwd","tool_name","tool_input"}
-and answered in the same order. With --explain, what the guard knows of a program
-is told in words.`,
+and answered in the same order.`,
 		Example: `  cco guard check -- 'cd .. && git commit'
-  cco guard check --worktree ../feature --json -- 'rm -rf build'
-  cco guard check --explain git`,
+  cco guard check --worktree ../feature --json -- 'rm -rf build'`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
-			case explained != "" && (len(args) > 0 || batch != ""):
-				return app.Usagef("--explain takes the name of a program and nothing else")
-			case explained != "":
-				a.IO.Printf("%s", table.Explain(filepath.Base(explained)))
-				return nil
 			case batch != "" && len(args) > 0:
 				return app.Usagef("give a command or --batch, not both")
-			case batch != "":
-				return a.DecideBatch(worktree, host, batch)
-			case len(args) != 1:
+			case batch == "" && len(args) != 1:
 				return app.Usagef("give one command, quoted as one word: cco guard check -- 'cd .. && ls'")
 			}
-			v, err := a.Decide(worktree, host, args[0])
+			policy, err := a.Policy(worktree, host)
 			if err != nil {
 				return err
 			}
-			return a.showVerdict(args[0], v, asJSON)
+			if strict {
+				policy = policy.Strict()
+			}
+			if batch != "" {
+				return a.DecideBatch(policy, batch)
+			}
+			return a.showChecked(args[0], a.Check(policy, args[0]), asJSON)
 		},
 	}
 	c.Flags().StringVar(&worktree, "worktree", "", "the agent's workspace (default: the repository that you are in)")
 	c.Flags().StringVar(&host, "host", "", "the repository that it must not touch (default: a linked worktree's main one)")
 	c.Flags().StringVar(&batch, "batch", "", "read calls from a file of JSON lines, or - for standard input")
-	c.Flags().StringVar(&explained, "explain", "", "tell what the guard knows of a program")
+	c.Flags().BoolVar(&strict, "strict", false, "allow no directories for temporary files")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -84,7 +82,8 @@ type verdict struct {
 	Path    string     `json:"path,omitempty"`
 }
 
-func (a *commands) showVerdict(command string, v guard.Verdict, asJSON bool) error {
+func (a *commands) showChecked(command string, checked app.Checked, asJSON bool) error {
+	v := checked.Hook
 	if asJSON {
 		out := verdict{"deny", v.Rule, v.Reason, v.Instead, v.Part, v.Start, v.End, v.Path}
 		if v.Allow {

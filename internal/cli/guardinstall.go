@@ -27,7 +27,8 @@ they are, and ` + "`cco guard uninstall`" + ` puts back what was there.
 
 With --system, which needs root, the settings are those of a box: nobody on this
 machine can switch them off, and agents can work in this directory alone. It is
-meant for machines that belong to an agent.`,
+meant for machines that belong to an agent. With --strict, agents may not write to
+the directories for temporary files either.`,
 		Example: `  cco guard install
   cco guard install --agent claude,codex ../feature`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,6 +46,7 @@ meant for machines that belong to an agent.`,
 	c.Flags().StringVar(&host, "host", "", "the repository that must not be touched (default: a linked worktree's main "+
 		"one)")
 	asJSON = JSONFlag(c)
+	c.Flags().BoolVar(&o.Strict, "strict", false, "allow no directories for temporary files")
 	c.Flags().BoolVar(&o.System, "system", false, "write the settings that hold for everybody on this machine")
 	return c
 }
@@ -137,15 +139,16 @@ func guardDoctorCommand(a *commands) *cobra.Command {
 		Use: "doctor [DIR]", Short: "Prove that the guard is on, by trying it", Args: AtMost(1),
 		Long: `Prove that the guard is on: the hook is looked for where the agent would read it
 and run as the agent would run it, with a call that must be denied and one that
-must pass, and every setting that would switch it off is reported. Exit 1 if it
-is off.`,
+must pass, and every setting that would switch it off is reported. The cage of
+` + "`cco guard run`" + ` is tried as well, on a repository of its own: what must not get
+out, and that a commit comes back. Exit 1 if the guard is off or the cage leaks.`,
 		Example: "  cco guard doctor\n  cco guard doctor ../feature --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			findings, err := a.CheckGuard(cmd.Context(), first(args))
 			if err != nil {
 				return err
 			}
-			return a.diagnosis(asChecks(findings), asJSON)
+			return a.diagnosis(append(asChecks(findings), a.TryCage(cmd.Context())...), asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -52,7 +52,12 @@ func (a *commands) shell(ctx context.Context, cfg config.Config, name, id string
 	if len(argv) == 0 {
 		argv = []string{"/bin/bash", "-l"}
 	}
-	err := a.Enter(ctx, name, net, box.Exec{Session: id, Argv: argv}, func(e box.Exec, run func(box.Exec) error) error {
+	return itsStatus(a.Enter(ctx, name, net, box.Exec{Session: id, Argv: argv}, a.onOurStreams(ctx, cfg)))
+}
+
+// onOurStreams gives a program a terminal of its own if we have one, and our streams otherwise.
+func (a *commands) onOurStreams(ctx context.Context, cfg config.Config) func(box.Exec, func(box.Exec) error) error {
+	return func(e box.Exec, run func(box.Exec) error) error {
 		if a.IO.InTTY && a.IO.OutTTY {
 			return a.onPty(ctx, cfg, e, run)
 		}
@@ -61,7 +66,11 @@ func (a *commands) shell(ctx context.Context, cfg config.Config, name, id string
 		e.Stdout, e.Stderr, done = a.tamed()
 		defer done()
 		return run(e)
-	})
+	}
+}
+
+// itsStatus ends us with the status of a program that has ended.
+func itsStatus(err error) error {
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		return &statusError{exit.Code}
 	}

@@ -153,6 +153,8 @@ const (
 // Guard holds the settings of the guard.
 type Guard struct {
 	GitEnv string
+	// Show names variables and paths of the user's that a cage shows, such as a login that an agent is to have.
+	Show []string
 }
 
 // Command is a program that the user named: as argv, or as a line of shell.

@@ -119,6 +119,8 @@ func keys(backends []box.Backend) []key {
 		{"guard.git_env", "", "how git is bound to a worktree box without the kernel",
 			among(func(c *Config) *string { return &c.Guard.GitEnv }, "way",
 				[]string{GitEnvWrapper, GitEnvPlain}), nil},
+		{"guard.show", "", "variables and paths of yours that an agent in a cage sees, such as GH_TOKEN or ~/.config/gh",
+			texts(func(c *Config) *[]string { return &c.Guard.Show }), nil},
 
 		{"cruise.model", "CCO_CRUISE_MODEL", "the model that names phases; by default a small one",
 			text(func(c *Config) *string { return &c.Cruise.Model }), nil},

@@ -101,6 +101,7 @@ on_waiting = "say waiting | cat"
 bell = false
 [guard]
 git_env = "plain"
+show = ["GH_TOKEN", "~/.config/gh"]
 [terminal]
 clipboard = true
 detach_key = "Ctrl-Q"
@@ -163,7 +164,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Policy: gate.Policy{Refuse: []gate.Kind{"ci", "secrets"}, Ask: []gate.Kind{"build"}, Tell: []gate.Kind{"install"}}},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
 			OnWaiting: Command{Shell: "say waiting | cat"}},
-		Guard:  Guard{GitEnv: GitEnvPlain},
+		Guard:  Guard{GitEnv: GitEnvPlain, Show: []string{"GH_TOKEN", "~/.config/gh"}},
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 
 		Network: Network{Mode: "open", Allow: []string{"mirror.example"}, Sets: []string{"npm", "go"}, RecordBodies: true},

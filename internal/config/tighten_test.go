@@ -109,6 +109,7 @@ func loose() map[string]string {
 		"notify.on_waiting": `on_waiting = ["rm", "-rf", "/"]`,
 		"notify.bell":       `bell = false`,
 		"guard.git_env":     `git_env = "plain"`,
+		"guard.show":        `show = ["~/.ssh"]`,
 		"cruise.model":      `model = "the dear one"`,
 		"cruise.bots":       `bots = ["ann"]`,
 		"view.hosts":        `hosts = ["evil.example"]`,

@@ -1,27 +1,20 @@
 package guard
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
-	"github.com/cco-dev/cco/internal/guard/land"
-	"github.com/cco-dev/cco/internal/guard/program"
-	"github.com/cco-dev/cco/internal/guard/script"
-	"github.com/cco-dev/cco/internal/guard/verdict"
-	"github.com/cco-dev/cco/internal/guard/word"
 )
-
-// arg is a word of a command.
-type arg = word.Arg
 
 // tools judges the tools that agents have. Its value is an object in whose fields they name files and commands. Names
 // are matched exactly: a decoder that ignores case would let a second spelling of a name stand in for the one that the
 // agent reads.
 type tools struct {
-	*program.Judge
+	*walker
 	jsontext.Value
 }
 
@@ -32,32 +25,32 @@ func (s tools) text(name string) (text string, present bool) {
 		return "", false
 	}
 	text, ok := f.Text()
-	if !ok {
-		s.bad("the " + name + " of the call is not text")
+	if !ok || strings.ContainsAny(text, "\x00"+hole+gap) {
+		s.bad("the " + name + " of the call is not plain text")
 	}
 	return text, true
 }
 
 // bad denies a call that can't be read.
-func (s tools) bad(reason string) { s.Deny(verdict.RuleInput, arg{}, "", reason, "") }
+func (s tools) bad(reason string) { s.deny(RuleInput, arg{}, "", reason, "") }
 
-// tool judges a call of any tool.
-func (s tools) tool(call Call) {
+// judge judges a call of any tool.
+func (s tools) judge(call Call) {
 	if call.Cwd == "" || !strings.HasPrefix(call.Cwd, "/") {
 		s.bad("the call names no absolute working directory")
 	}
 	kind := roster.KindOf(call.Tool)
-	if slices.Contains(s.Policy.Tools, call.Tool) && kind == roster.UnknownTool {
+	if slices.Contains(s.policy.Tools, call.Tool) && kind == roster.UnknownTool {
 		kind = roster.FreeTool
 	}
 	switch kind {
 	case roster.UnknownTool:
-		s.Deny(verdict.RuleTool, arg{}, "", "the guard does not know the tool "+verdict.Clip(call.Tool, 80),
+		s.deny(RuleTool, arg{}, "", "the guard does not know the tool "+clip(call.Tool, 80),
 			"use the shell and file tools, or ask the user to name it in the policy")
 	case roster.DeniedTool:
-		s.Deny(verdict.RuleTool, arg{}, "", "the tool "+call.Tool+
+		s.deny(RuleTool, arg{}, "", "the tool "+call.Tool+
 			" works outside the workspace, or starts what the guard can't follow", "work with the shell and in files below "+
-			s.Workspace())
+			s.land.own[0])
 	}
 	if kind == roster.FreeTool || kind == roster.ReadTool {
 		return // nothing that it is given is written
@@ -83,38 +76,56 @@ var judges = [...]func(tools){
 func (s tools) shellTool() {
 	for _, name := range [...]string{"workdir", "directory", "dir_path", "cwd"} {
 		if dir, _ := s.text(name); dir != "" {
-			s.MoveTo(arg{Text: s.Homed(dir)}, false)
+			s.enter([]arg{{}, {text: s.tilde(dir)}})
 		}
 	}
 	found := false
 	for _, name := range [...]string{"command", "cmd"} {
-		if command, ok := s.Field(name); ok {
-			found = true
-			s.Isolated(func() { s.shellCommand(command) })
-		}
+		words, text := s.list(name)
+		found = found || words != nil
+		s.subshell(func() {
+			if text {
+				s.shellText(words[0])
+			} else if words != nil {
+				s.runWords(words)
+			}
+		})
 	}
 	if !found {
 		s.bad("the call holds no command")
 	}
 }
 
-func (s tools) shellCommand(v jsontext.Value) {
-	if command, ok := v.Text(); ok {
-		s.TopLevel(command)
-		return
+// list is what stands in a field that holds words, or one text.
+func (s tools) list(name string) (words []string, text bool) {
+	f, present := s.Field(name)
+	one, text := f.Text()
+	if text && !f.Null() {
+		return []string{one}, true
 	}
-	words, ok := v.Texts()
-	if !ok || len(words) == 0 {
-		s.bad("the command is neither text nor words")
+	words, ok := f.Texts()
+	if present && (!ok || len(words) == 0) {
+		s.bad("the " + name + " of the call is neither text nor words")
 	}
-	s.Exec(word.Literals(arg{}, words...))
+	return words, false
+}
+
+// runWords judges a command that no shell splits.
+func (s tools) runWords(words []string) {
+	argv := make([]arg, len(words))
+	for i, word := range words {
+		if argv[i].text = word; strings.ContainsAny(word, "\x00"+hole+gap) {
+			s.bad("the command holds a control character")
+		}
+	}
+	s.run(argv, input{})
 }
 
 func (s tools) writeTool() {
 	found := s.writes()
 	edits, _ := s.Field("edits")
 	for _, e := range edits.Items { // edits of another shape name no files
-		found = tools{s.Judge, e.Value}.writes() || found
+		found = tools{s.walker, e.Value}.writes() || found
 	}
 	if !found {
 		s.bad("the call names no file")
@@ -130,55 +141,66 @@ func (s tools) writes() (found bool) {
 			continue
 		}
 		found = true
-		if file == "" || strings.Contains(file, "\x00") {
-			s.bad("the call names an empty or unreadable path")
+		if file == "" {
+			s.bad("the call names an empty path")
 		}
-		s.Check(land.Redirect, arg{Text: s.Homed(file)})
-		for _, field := range [...]string{"content", "new_string", "newString"} {
-			content, _ := s.Field(field)
-			text, _ := content.Text()
-			s.Wrote(s.Joined(file), word.Lit(text))
-		}
+		s.write(arg{text: s.tilde(file)})
 		// Some agents take away what surrounds a path.
-		if bare := strings.TrimPrefix(strings.TrimFunc(file, trimmable), "file://"); bare != file && bare != "" {
-			s.Check(land.Redirect, arg{Text: s.Homed(bare)})
+		if bare := strings.TrimPrefix(strings.TrimFunc(file, trimmable), "file://"); bare != file {
+			s.write(arg{text: s.tilde(bare)})
 		}
 	}
 	return found
 }
 
+// tilde expands a ~ as agents do.
+func (s tools) tilde(file string) string {
+	if file == "~" || strings.HasPrefix(file, "~/") {
+		return path.Join("/", s.policy.Home, file[1:])
+	}
+	return file
+}
+
 // trimmable says what JavaScript trims.
 func trimmable(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// patchTool judges the files that a patch names, given as text or as words.
+// patchTool judges the files in the headings of a patch, of agents' own kind or of diff's, given as text or as words.
 func (s tools) patchTool() {
 	patch := ""
 	for _, name := range [...]string{"input", "patch", "patchText", "patch_text", "command"} {
-		f, present := s.Field(name)
-		words, ok := f.Texts()
-		if !ok {
-			var text string
-			text, ok = f.Text()
-			words = []string{text}
-		}
-		switch {
-		case present && !ok:
-			s.bad("the patch is neither text nor words")
-		case present:
-			patch += strings.Join(words, "\n") + "\n"
-		}
+		words, _ := s.list(name)
+		patch += strings.Join(words, "\n") + "\n"
 	}
-	if !strings.Contains(patch, "*** Begin Patch") && !strings.Contains(patch, "+++") {
+	own := strings.Contains(patch, "*** Begin Patch")
+	if !own && !strings.Contains(patch, "+++") || strings.ContainsAny(patch, "\x00"+hole) {
 		s.bad("the call holds no patch")
 	}
-	script.Patch(s.Judge, word.Lit(patch), arg{})
+	for line := range strings.SplitSeq(patch, "\n") {
+		mark, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		what, file, named := strings.Cut(name, ":")
+		switch {
+		case mark == "***" && named && listed("Update Add Delete Move", strings.Fields(what + " -")[0]):
+			name = file
+		case own || !listed("+++ --- rename copy", mark):
+			continue
+		}
+		name = strings.TrimPrefix(strings.TrimSpace(name), "to ")
+		name, _, _ = strings.Cut(name, "\t")
+		if strings.Trim(name, "0123456789,* -") == "" {
+			continue
+		}
+		s.write(arg{text: s.tilde(name)})
+		if len(name) > 2 && name[1] == '/' { // as in a/FILE and b/FILE
+			s.write(arg{text: name[2:]})
+		}
+	}
 }
 
 // agentTool judges the start of another agent in the same session. Its calls
 // are asked about like all others, as long as it stays in the workspace.
 func (s tools) agentTool() {
 	if isolation, present := s.text("isolation"); present {
-		s.Deny(verdict.RuleTool, arg{}, "", "an agent with isolation "+verdict.Clip(isolation, 80)+
+		s.deny(RuleTool, arg{}, "", "an agent with isolation "+clip(isolation, 80)+
 			" works outside the workspace", "leave isolation out")
 	}
 }
@@ -192,7 +214,7 @@ func (s tools) messageTool() {
 	}
 	id, isID := strings.CutPrefix(to, "a")
 	if to != "main" && (!isID || len(id) < 8 || strings.Trim(id, "0123456789abcdef-") != "") {
-		s.Deny(verdict.RuleTool, arg{}, "", "a message to "+verdict.Clip(to, 80)+" may reach a session outside the workspace",
+		s.deny(RuleTool, arg{}, "", "a message to "+clip(to, 80)+" may reach a session outside the workspace",
 			"write to main, or to the id that the start of an agent has given")
 	}
 }
@@ -205,6 +227,6 @@ func (s tools) inputTool() {
 	case "", "y", "n", "Y", "N", "yes", "no":
 		return
 	}
-	s.Deny(verdict.RuleTool, arg{}, "", "what is typed into a running program can't be followed",
+	s.deny(RuleTool, arg{}, "", "what is typed into a running program can't be followed",
 		"run the command anew, with its input in a file or a here-document")
 }

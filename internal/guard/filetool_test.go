@@ -6,7 +6,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
-	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 func TestFileTools(t *testing.T) {
@@ -25,11 +24,8 @@ func TestFileTools(t *testing.T) {
 		{"Write", `{"file_path":"\ufeff{HOST}/a.go","content":"x"}`, false},
 		{"Write", `{"file_path":"file://{HOST}/a.go","content":"x"}`, false},
 		{"Write", `{"file_path":".claude/settings.json ","content":"x"}`, false},
-		{"Write", `{"file_path":"src/.git","content":"gitdir: {HOST}/.git"}`, false},
 		{"Write", `{"file_path":"src/a b.go","content":"x"}`, true},
-		{"Write", `{"file_path":"sub/.git/config","content":"[core]\n\tworktree = {HOST}\n"}`, false},
 		{"Write", `{"file_path":"sub/.git/config","content":"[user]\n\tname = x\n"}`, true},
-		{"Write", `{"file_path":"{WT}/sub/.git/hooks/pre-commit","content":"#!/bin/sh\ncd {HOST} && git commit\n"}`, false},
 		{"Write", `{"file_path":""}`, false},
 		{"Write", `{"content":"x"}`, false},
 		{"Write", `{"file_path":7}`, false},
@@ -101,6 +97,9 @@ func TestFileTools(t *testing.T) {
 		{"apply_patch", `{"command":"*** Begin Patch\n*** Add File: src/x.go\n+package x\n*** End Patch"}`, true},
 		{"apply_patch", `"*** Begin Patch\n*** Delete File: .codex/config.toml\n*** End Patch"`, false},
 		{"apply_patch", `{"input":"nonsense"}`, false},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Add File: \u0001/../../x\n+x\n*** End Patch"}`, false},
+		{"Write", `{"file_path":"\u0001/../../x","content":"x"}`, false},
+		{"exec_command", `{"cmd":"touch x","workdir":"\u0001"}`, false},
 		{"apply_patch", `{"command":"*** Begin Patch\n  *** Add File: {OUT}/x\n+x\n*** End Patch"}`, false},
 		{"apply_patch", `{"command":"*** Begin Patch\n*** Add File:{OUT}/x\n+x\n*** End Patch"}`, false},
 		{"apply_patch",
@@ -155,7 +154,7 @@ func TestFileTools(t *testing.T) {
 func TestToolsNamedByThePolicyAreAllowed(t *testing.T) {
 	s := newSite(t, false)
 	call := guard.Call{Tool: "mcp__tracker__list", Input: json.RawMessage(`{}`), Cwd: s.worktree}
-	if v := guard.Decide(s.policy, nil, call); v.Allow || v.Rule != verdict.RuleTool {
+	if v := guard.Decide(s.policy, nil, call); v.Allow || v.Rule != guard.RuleTool {
 		t.Errorf("got %+v", v)
 	}
 	s.policy.Tools = []string{"mcp__tracker__list"}

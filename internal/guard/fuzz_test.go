@@ -9,7 +9,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/cco-dev/cco/internal/guard"
-	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 // FuzzDecide looks for commands on which the guard fails or that it allows
@@ -43,11 +42,11 @@ func FuzzDecide(f *testing.F) {
 		if took > 2*time.Second {
 			t.Fatalf("took %s on %q", took, command)
 		}
-		if v.Rule == verdict.RuleInternal {
+		if v.Rule == guard.RuleInternal {
 			t.Fatalf("the guard failed on %q", command)
 		}
 		if !v.Allow {
-			if v.Rule == verdict.RuleNone || v.Reason == "" || v.End > len(sent.Command) || v.Start > v.End {
+			if v.Rule == guard.RuleNone || v.Reason == "" || v.End > len(sent.Command) || v.Start > v.End {
 				t.Fatalf("a denial without a reason or a place: %+v", v)
 			}
 			return
@@ -68,7 +67,7 @@ func FuzzTool(f *testing.F) {
 	p := guard.Policy{Workspace: "/w/task", Scratch: []string{"/tmp"}}
 	f.Fuzz(func(t *testing.T, tool, input string) {
 		v := guard.Decide(p, nil, guard.Call{Tool: tool, Input: json.RawMessage(input), Cwd: "/w/task"})
-		if v.Rule == verdict.RuleInternal {
+		if v.Rule == guard.RuleInternal {
 			t.Fatalf("the guard failed on %s %q", tool, input)
 		}
 		if tool == "Bash" && v.Allow && !json.Valid([]byte(input)) {

@@ -28,6 +28,12 @@ type Row struct {
 	Logins       []string // where it keeps logins, keys and tokens: what says that it is logged in comes first
 	Caches       []string // what it can fetch or make again, and runs or believes
 
+	// In a cage on the user's own worktree the agent has a home of its own. Config is what of the user's is shown in it
+	// read-only, State what is the user's own and can be written, Copies what is copied there from another name or the
+	// same. Of Tokens, which are copied too, renewed ones come back. Variables are its own, and may end in a star.
+	Config, State, Tokens, Variables []string
+	Copies                           []Copy
+
 	// Settings are the files and directories in a workspace or a home that can switch its hooks off, or start programs,
 	// and HomeSettings those that count in a home alone. The guard protects them, whether or not they are there.
 	Settings, HomeSettings []string
@@ -61,6 +67,9 @@ type Package struct {
 	// Models are this version's default models: each has a price, see broker.
 	Models []string
 }
+
+// Copy is a file that an agent has in a cage, and where the user has it if that is elsewhere.
+type Copy struct{ To, From string }
 
 // Home is a directory that a variable names.
 type Home struct {

@@ -251,7 +251,10 @@ func (e *lost) Unwrap() error { return e.err }
 // built it keeps the capabilities that this needs, and only over those namespaces.
 func (c *Cage) namespaces(a *syscall.SysProcAttr) {
 	a.Setpgid, a.Setsid = false, true // the user's terminal stays behind
-	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
+	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
+	if !c.Plan.Network {
+		a.Cloneflags |= unix.CLONE_NEWNET
+	}
 	if !c.Plan.Shared {
 		a.Cloneflags |= unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	}
@@ -260,6 +263,10 @@ func (c *Cage) namespaces(a *syscall.SysProcAttr) {
 	a.GidMappingsEnableSetgroups = os.Getuid() == 0
 	a.AmbientCaps = []uintptr{
 		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_SYS_RESOURCE,
+	}
+	if slices.ContainsFunc(c.Plan.Mounts, func(m jail.Mount) bool { return m.Layer != "" }) {
+		// A layer works with the rights of its maker, in a directory that nobody else may enter.
+		a.AmbientCaps = append(a.AmbientCaps, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN)
 	}
 }
 

@@ -40,7 +40,7 @@ func (d *starter) rehearse(ctx context.Context, b *box.Box) (jail.Result, error)
 	if err != nil {
 		return jail.Result{}, err
 	}
-	v.finish(p)
+	v.Finish(p)
 	return cage.Cage{Tool: d.opts.Tool, Name: b.Name, User: user, Plan: p, Limits: limits}.Rehearse(ctx)
 }
 
@@ -49,23 +49,23 @@ func (d *starter) rehearse(ctx context.Context, b *box.Box) (jail.Result, error)
 // Root's program is root only to itself. On the host it has a user id that nobody has: as root, even without any
 // capability, it could write what the kernel lets its owner write, such as core_pattern, and daemons that ask for the
 // caller's user would obey it.
-func (d *starter) basePlan(b *box.Box, e box.Exec, limits box.Limits) (*jail.Plan, *view, error) {
+func (d *starter) basePlan(b *box.Box, e box.Exec, limits box.Limits) (*jail.Plan, *host.View, error) {
 	me := cage.Me()
 	p := &jail.Plan{
 		Shared: true, UID: me.UID, GID: me.GID, Become: me.UID == 0, Tmp: limits.Memory / 2, Landlock: jail.IfPossible,
 		Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
 	}
-	v := &view{foreign: me.UID == 0}
+	v := &host.View{Foreign: me.UID == 0}
 	for _, name := range []string{filepath.Dir(b.Exchange), filepath.Dir(b.Dir), b.Exchange, d.opts.Home} {
-		v.keepOpen(name)
+		v.KeepOpen(name)
 	}
 	for _, m := range b.Spec.Mounts {
-		v.keepOpen(filepath.Dir(m.Path))
+		v.KeepOpen(filepath.Dir(m.Path))
 	}
 	for _, m := range e.Binds {
-		v.keepOpen(filepath.Dir(m.Path))
+		v.KeepOpen(filepath.Dir(m.Path))
 	}
-	if err := v.system(p, e.Etc); err != nil {
+	if err := v.System(p, e.Etc); err != nil {
 		return nil, nil, err
 	}
 	d.furnish(v, p, b)
@@ -73,45 +73,15 @@ func (d *starter) basePlan(b *box.Box, e box.Exec, limits box.Limits) (*jail.Pla
 }
 
 // furnish decides what of the machine is hidden, and what is still shown of directories that are made new.
-func (d *starter) furnish(v *view, p *jail.Plan, b *box.Box) {
-	for _, name := range []string{"/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/run/opengl-driver"} {
-		v.show(name, false)
-	}
-	if conf, ok := real("/etc/resolv.conf"); ok && paths.Within(conf, "/run") {
-		v.show(conf, false)
-	}
-	for _, name := range append(filepath.SplitList(d.opts.Path), d.opts.Home) {
-		if filepath.IsAbs(name) {
-			v.showAnew(name)
-		}
-	}
-	if d.opts.Home != "" && !v.sees(d.opts.Home) {
-		d.toolchains(v, p)
-	}
-	for _, m := range b.Spec.Mounts {
-		v.show(m.Path, m.Write)
-	}
-	for _, name := range host.Logins(d.opts.Home, b.Spec.Mounts, d.opts.Hidden...) {
-		if v.sees(name) && (!v.foreign || !shut(name)) {
-			v.hide(name)
-		}
-	}
+func (d *starter) furnish(v *host.View, p *jail.Plan, b *box.Box) {
+	v.Furnish(p, host.User{Home: d.opts.Home, Path: d.opts.Path, Mounts: b.Spec.Mounts, Hidden: d.opts.Hidden,
+		Shown: d.shown})
 	// cco's own data holds every other session. If the home is in it, only the boxes and their sessions are hidden.
 	if data := filepath.Dir(b.Exchange); data != "/" && !paths.Within(d.opts.Home, data) {
-		v.hide(data)
+		v.Hide(data)
 	}
-	v.hide(filepath.Dir(b.Dir))
-	v.hide(b.Exchange)
-}
-
-// toolchains shows the parts of a home that its owner alone may enter, as native boxes do.
-func (d *starter) toolchains(v *view, p *jail.Plan) {
-	for _, m := range d.shown().Mounts {
-		v.show(m.Path, false)
-	}
-	for name, target := range d.shown().Links {
-		p.Links = append(p.Links, jail.Link{Path: name, Target: target})
-	}
+	v.Hide(filepath.Dir(b.Dir))
+	v.Hide(b.Exchange)
 }
 
 // plan decides everything that the init will do.
@@ -129,20 +99,20 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 		if m.Door {
 			doors = append(doors, real)
 		}
-		v.mounts = append(v.mounts, jail.Mount{Source: real, Target: real, Host: !m.Door})
+		v.Add(jail.Mount{Source: real, Target: real, Host: !m.Door})
 	}
-	v.mounts = append(append(v.mounts, r.Home), r.Mounts...)
+	v.Add(append([]jail.Mount{r.Home}, r.Mounts...)...)
 	if !e.Own {
 		caches, err := r.ID.Caches(b)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range caches {
-			v.mounts = append(v.mounts, jail.Mount{Source: c.Dir, Target: filepath.Join(r.Place.Home, c.Name), Write: true,
+			v.Add(jail.Mount{Source: c.Dir, Target: filepath.Join(r.Place.Home, c.Name), Write: true,
 				Soft: true})
 		}
 	}
-	v.finish(p)
+	v.Finish(p)
 	p.Reach = doors
 	for _, m := range p.Mounts {
 		// Caches below the home are writable with it. By name they could lead astray: the program may have put links there.

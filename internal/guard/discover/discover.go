@@ -76,29 +76,5 @@ func repository(p *guard.Policy) error {
 		p.Host = filepath.Dir(p.GitCommonDir)
 	}
 	p.Branch = hook.Branch(p.GitDir)
-	if config, err := hook.ReadFile(filepath.Join(p.GitCommonDir, "config")); err == nil {
-		p.Remotes = remotes(string(config))
-	}
 	return nil
-}
-
-// remotes reads the URLs of the remotes out of a configuration file.
-func remotes(config string) map[string]string {
-	found := map[string]string{}
-	section := ""
-	for line := range strings.Lines(config) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = ""
-			if name, ok := strings.CutPrefix(line, `[remote "`); ok {
-				section = strings.TrimSuffix(name, `"]`)
-			}
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if ok && section != "" && strings.EqualFold(strings.TrimSpace(key), "url") {
-			found[section] = strings.Trim(strings.TrimSpace(value), `"`)
-		}
-	}
-	return found
 }

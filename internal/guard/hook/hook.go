@@ -10,8 +10,6 @@ import (
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
-	"github.com/cco-dev/cco/internal/guard/land"
-	"github.com/cco-dev/cco/internal/guard/verdict"
 )
 
 // Bounds on one call, past which it is denied.
@@ -34,6 +32,7 @@ type Hook struct {
 	Agent  string // an agent with a hook in the roster
 	Policy string // file name; DefaultPolicy if empty
 	Turn   string // "begun" or "ended": no call is asked about, the agent's turn has begun or ended
+	Mounts string // file name of the table of mounts that says whether the kernel holds the agent; the kernel's if empty
 	// Socket is where denials are reported; if nil or empty, the policy's.
 	// It is asked on a denial only: looking at the environment costs.
 	Socket func() string
@@ -57,7 +56,6 @@ func (h Hook) Run() int {
 		h.reportTurn()
 		return exitAllow
 	}
-	grow(false)
 	return h.answer(h.judged())
 }
 
@@ -73,7 +71,7 @@ func (h Hook) judged() (r result) {
 
 // broken is the verdict on a call that could not be judged.
 func broken(reason string) guard.Verdict {
-	return guard.Verdict{Rule: verdict.RuleInput, Reason: reason, Instead: "tell the user that the guard needs attention"}
+	return guard.Verdict{Rule: guard.RuleInput, Reason: reason, Instead: "tell the user that the guard needs attention"}
 }
 
 func (h Hook) decide() result {
@@ -90,7 +88,6 @@ func (h Hook) decide() result {
 		return result{verdict: broken("the guard can't read the call: " + err.Error()), policy: policy}
 	}
 	call.Typed = agent.Types
-	call = OnBranch(policy, call)
 	return result{guard.Decide(policy, Links{}, call), call, policy}
 }
 
@@ -99,7 +96,7 @@ func (h Hook) policy() (guard.Policy, error) {
 	if err != nil {
 		return guard.Policy{}, err
 	}
-	return land.ParsePolicy(data)
+	return guard.ParsePolicy(data)
 }
 
 // call reads the input.
@@ -111,24 +108,19 @@ func (h Hook) call() (guard.Call, error) {
 	return guard.ParseCall(data)
 }
 
-// answer prints the verdict so that the agent acts on it.
+// answer prints the verdict so that the agent acts on it. Where the kernel holds the agent, a denial is only reported.
 func (h Hook) answer(r result) int {
 	if r.verdict.Allow {
+		return exitAllow
+	}
+	if IsHeld(h.Mounts) {
+		h.report(r, "noted")
 		return exitAllow
 	}
 	message := r.verdict.Message()
 	// Nobody is left to tell if these can't be written: the code denies.
 	_, _ = io.WriteString(h.Err, message+"\n")
 	_, _ = io.WriteString(h.Out, `{"decision":"block","reason":`+jsontext.Quote(message)+"}\n")
-	socket := r.policy.AuditSocket
-	if h.Socket != nil {
-		socket = cmp.Or(h.Socket(), socket)
-	}
-	switch { // the verdict stands whatever becomes of the report
-	case socket != "":
-		_ = send(socket, []byte(h.line(r)+"\n"))
-	case r.policy.AuditLog != "":
-		_ = write(r.policy.AuditLog, []byte(h.line(r)+"\n"))
-	}
+	h.report(r, "denial")
 	return exitDeny
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
-	"github.com/cco-dev/cco/internal/guard/verdict"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -31,6 +30,9 @@ func run(t *testing.T, h hook.Hook, input string) (code int, out, words string) 
 	h.Out, h.Err = &stdout, &stderr
 	if h.Now == nil {
 		h.Now = time.Now
+	}
+	if h.Mounts == "" {
+		h.Mounts = os.DevNull // also where these tests are run by an agent that the kernel holds
 	}
 	return h.Run(), stdout.String(), stderr.String()
 }
@@ -268,8 +270,42 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid(data) {
 			t.Fatalf("read what is no JSON: %q", data)
 		}
-		if v := guard.Decide(p, nil, call); v.Rule == verdict.RuleInternal {
+		if v := guard.Decide(p, nil, call); v.Rule == guard.RuleInternal {
 			t.Fatalf("the guard failed on %q", data)
 		}
 	})
+}
+
+// Guards against an agent that makes a place look held: only a read-only mount exactly there counts.
+func TestWhereTheKernelHoldsDenialsAreOnlyNoted(t *testing.T) {
+	const root = "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+	for name, c := range map[string]struct {
+		table string
+		code  int
+	}{
+		"held":         {root + "90 21 0:50 / /run/cco/held ro,nosuid - tmpfs none rw\n", 0},
+		"writable":     {root + "90 21 0:50 / /run/cco/held rw,nosuid - tmpfs none ro\n", 2},
+		"above it":     {root + "90 21 0:50 / /run/cco ro - tmpfs none ro\n", 2},
+		"below it":     {root + "90 21 0:50 / /run/cco/held/x ro - tmpfs none ro\n", 2},
+		"another root": {root + "90 21 0:50 /run/cco/held /mnt ro - tmpfs none ro\n", 2},
+		"covered": {root + "90 21 0:50 / /run/cco/held ro - tmpfs x ro\n" +
+			"91 90 0:51 / /run/cco/held rw - tmpfs x rw\n", 2},
+		"only its begin": {root + "90 21 0:50 / /run/cco/held\n", 2},
+		"nothing":        {"", 2},
+	} {
+		dir := t.TempDir()
+		log, policy, table := dir+"/guard.log", dir+"/policy.json", dir+"/mountinfo"
+		data := must.Get(json.Marshal(guard.Policy{Workspace: "/w/task", AuditLog: log}))(t)
+		must.Do(t, errors.Join(os.WriteFile(policy, data, 0o600), os.WriteFile(table, []byte(c.table), 0o600)))
+		h := hook.Hook{Agent: "claude", Policy: policy, Mounts: table}
+		code, out, words := run(t, h, callOf("Bash", "cd /w/host"))
+		kind := `"kind":"denial"`
+		if c.code == 0 {
+			kind = `"kind":"noted"`
+		}
+		if line := must.Get(os.ReadFile(log))(t); code != c.code || (out+words == "") != (c.code == 0) ||
+			!strings.Contains(string(line), kind) {
+			t.Errorf("%s: code %d, out %q, err %q, log %s", name, code, out, words, line)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"strings"
 	"syscall"
 	"time"
@@ -24,9 +25,23 @@ func (h Hook) reportTurn() {
 	}
 }
 
+// report tells of a denial wherever it is logged. The verdict stands whatever becomes of the report.
+func (h Hook) report(r result, kind string) {
+	socket := r.policy.AuditSocket
+	if h.Socket != nil {
+		socket = cmp.Or(h.Socket(), socket)
+	}
+	switch {
+	case socket != "":
+		_ = send(socket, []byte(h.line(r, kind)+"\n"))
+	case r.policy.AuditLog != "":
+		_ = write(r.policy.AuditLog, []byte(h.line(r, kind)+"\n"))
+	}
+}
+
 // line is the denial as the log takes it.
-func (h Hook) line(r result) string {
-	line := `{"kind":"denial","time":` + jsontext.Quote(h.Now().UTC().Format(time.RFC3339Nano))
+func (h Hook) line(r result, kind string) string {
+	line := `{"kind":"` + kind + `","time":` + jsontext.Quote(h.Now().UTC().Format(time.RFC3339Nano))
 	for _, f := range [...]struct{ name, text string }{
 		{"agent", h.Agent}, {"cwd", r.call.Cwd}, {"tool_name", r.call.Tool}, {"rule", string(r.verdict.Rule)},
 		{"reason", r.verdict.Message()}, {"part", r.verdict.Part}, {"path", r.verdict.Path},

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
-	"github.com/cco-dev/cco/internal/guard/land"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -77,7 +77,7 @@ func (i Installation) checkPolicy() Finding {
 		f.Detail = err.Error()
 		return f
 	}
-	p, err := land.ParsePolicy(data)
+	p, err := guard.ParsePolicy(data)
 	switch {
 	case err != nil:
 		f.Detail = fmt.Sprintf("%s: %v", i.Policy(), err)
@@ -119,9 +119,12 @@ func (i Installation) checkAgent(ctx context.Context, a *Adapter) []Finding {
 	}
 	for _, p := range probes {
 		err := i.ask(ctx, a.row(), l.hook.Command, p.command)
-		if code := proc.Code(err); code == p.code {
+		switch code := proc.Code(err); {
+		case code == p.code:
 			l.add(p.what, On, p.right, "")
-		} else {
+		case code == 0 && hook.IsHeld(""):
+			l.add(p.what, On, "the kernel holds what runs here, and the hook only reports", "")
+		default:
 			l.add(p.what, p.lost, fmt.Sprintf("%s: the hook ended with %d", p.wrong, code), "run `cco guard install` again")
 		}
 	}

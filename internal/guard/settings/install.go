@@ -101,6 +101,7 @@ type Options struct {
 	Agents []string
 	// System writes the files that hold for everybody on the machine, and lets agents work in this workspace alone.
 	System bool
+	Strict bool // no directories for temporary files
 	// Nonce is a word that nobody can guess.
 	Nonce string
 }

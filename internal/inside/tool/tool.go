@@ -71,6 +71,8 @@ func Main(args []string) int {
 			return fail(1, err)
 		}
 		return 0
+	case "aside":
+		return aside()
 	case "git":
 		return gitwrap.Main(args)
 	case "guest":
@@ -105,6 +107,16 @@ func onJob(do func(context.Context, inside.Job) error) int {
 	default:
 		return fail(1, err)
 	}
+}
+
+// aside writes what is new in a cage's own repository to the standard output.
+func aside() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := inside.Aside(ctx, os.Stdin, os.Stdout); err != nil {
+		return fail(1, err)
+	}
+	return 0
 }
 
 // runScript is the script agent: the plan is its argument, the rest is in the environment that every agent gets.

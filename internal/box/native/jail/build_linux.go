@@ -19,6 +19,10 @@ func (p *Plan) build(res *Result) error {
 		return step("make mounts private", err)
 	}
 	tops := p.openTops()
+	layers, err := p.openLayers()
+	if err != nil {
+		return err
+	}
 	trees, err := p.openTrees()
 	if err != nil {
 		return err
@@ -26,7 +30,7 @@ func (p *Plan) build(res *Result) error {
 	if err := makeRoot(); err != nil {
 		return err
 	}
-	if err := p.layOver(trees, tops, strings.TrimPrefix(emptyDir, "/"), res); err != nil {
+	if err := p.layOver(trees, layers, tops, strings.TrimPrefix(emptyDir, "/"), res); err != nil {
 		return err
 	}
 	root, err := enterRoot()
@@ -61,6 +65,9 @@ func (p *Plan) build(res *Result) error {
 		if err := unix.Sethostname([]byte(p.Hostname)); err != nil {
 			return step("set host name", err)
 		}
+	}
+	if p.Network {
+		return nil
 	}
 	return step("raise loopback", raiseLoopback())
 }

@@ -16,7 +16,30 @@ import (
 // inodes: in it the names of the host's sockets and FIFOs, present and future, lead nowhere.
 
 // overlaid says whether a mount is shown through an overlay, if possible.
-func (m Mount) overlaid() bool { return m.Host && !m.File && !m.Write }
+func (m Mount) overlaid() bool { return m.Layer != "" || m.Host && !m.File && !m.Write }
+
+// alone says whether a mount has an overlay of its own.
+func (m Mount) alone() bool { return m.Layer != "" || len(m.With) > 0 }
+
+// openLayers opens the directories of layers, by the mounts' places, while their names still lead to them.
+func (p *Plan) openLayers() (map[int][2]int, error) {
+	layers := map[int][2]int{}
+	for i, m := range p.Mounts {
+		if m.Layer == "" {
+			continue
+		}
+		var fds [2]int
+		for j, name := range []string{"/upper", "/work"} {
+			fd, err := unix.Open(m.Layer+name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return nil, step("open "+m.Layer+name, err)
+			}
+			fds[j] = fd
+		}
+		layers[i] = fds
+	}
+	return layers, nil
+}
 
 // openSource opens the source of a mount. The overlay is made later, when there is an empty directory for it.
 func openSource(m Mount) (int, error) {
@@ -55,7 +78,7 @@ func tops(mounts []Mount) []*top {
 func outermost(mounts []Mount) []*top {
 	var list []*top
 	for i, m := range mounts {
-		if !m.overlaid() {
+		if !m.overlaid() || m.alone() {
 			continue
 		}
 		at := slices.IndexFunc(list, func(t *top) bool { return common(t.dir, m.Source) != "/" })
@@ -91,7 +114,7 @@ func (p *Plan) openTops() []*top {
 // layOver turns the opened directories of the host into overlays, or into clones if that fails. It works while they are
 // still mounted in our namespace, and as the box's user: an overlay can be read only if its maker may read what it
 // shows.
-func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) error {
+func (p *Plan) layOver(trees []int, layers map[int][2]int, tops []*top, empty string, res *Result) error {
 	done := make([]bool, len(trees))
 	for _, t := range tops {
 		t.parts = slices.DeleteFunc(t.parts, func(i int) bool { return done[i] })
@@ -107,6 +130,15 @@ func (p *Plan) layOver(trees []int, tops []*top, empty string, res *Result) erro
 			continue
 		}
 		dir := trees[i]
+		if m.alone() {
+			tree, err := m.layered(i, dir, layers)
+			_ = unix.Close(dir)
+			if err != nil {
+				return &missing{"layers over directories of yours", step("layer over "+m.Source, err)}
+			}
+			trees[i] = tree
+			continue
+		}
 		tree, err := overlay(dir, empty)
 		if err != nil {
 			res.Bare = append(res.Bare, m.Target)
@@ -159,13 +191,53 @@ func (p *Plan) layTop(t *top, trees []int, empty string, done []bool) {
 // overlay shows a directory on top of an empty one. It names the directory by its descriptor: its path may be too long,
 // or contain the kernel's separator.
 func overlay(dir int, empty string) (int, error) {
+	return makeOverlay(unix.MOUNT_ATTR_RDONLY, [2]string{"lowerdir", byFD(dir) + ":" + empty})
+}
+
+// layered shows a directory below a layer that is written to, or with directories that it lacks.
+func (m Mount) layered(i, dir int, layers map[int][2]int) (int, error) {
+	if m.Layer != "" {
+		layer := layers[i]
+		defer closeFD(layer[0])
+		defer closeFD(layer[1])
+		return makeOverlay(0, [2]string{"lowerdir", byFD(dir)}, [2]string{"upperdir", byFD(layer[0])},
+			[2]string{"workdir", byFD(layer[1])})
+	}
+	over := ".with" + strconv.Itoa(i) // in the new root, which we are in
+	for _, name := range m.With {
+		if err := makeAll(path.Join(over, name)); err != nil {
+			return -1, err
+		}
+	}
+	return makeOverlay(unix.MOUNT_ATTR_RDONLY, [2]string{"lowerdir", over + ":" + byFD(dir)})
+}
+
+// makeAll makes a directory with those above it.
+func makeAll(name string) error {
+	if name == "." {
+		return nil
+	}
+	if err := makeAll(path.Dir(name)); err != nil {
+		return err
+	}
+	if err := unix.Mkdir(name, 0o755); err != nil && err != unix.EEXIST {
+		return err
+	}
+	return nil
+}
+
+func byFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+
+func makeOverlay(attr int, options ...[2]string) (int, error) {
 	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, err
 	}
 	defer closeFD(fs)
-	if err := unix.FsconfigSetString(fs, "lowerdir", "/proc/self/fd/"+strconv.Itoa(dir)+":"+empty); err != nil {
-		return -1, err
+	for _, o := range options {
+		if err := unix.FsconfigSetString(fs, o[0], o[1]); err != nil {
+			return -1, err
+		}
 	}
 	if err := unix.FsconfigSetFlag(fs, "userxattr"); err != nil {
 		return -1, err
@@ -173,7 +245,7 @@ func overlay(dir int, empty string) (int, error) {
 	if err := unix.FsconfigCreate(fs); err != nil {
 		return -1, err
 	}
-	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attr|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
 // coverSockets covers the known sockets with something else, where a directory of the host is shown unchanged.

@@ -31,6 +31,7 @@ type Plan struct {
 	// Nested lets the program make namespaces of its own and mount in them, as containers need. It is never set if only
 	// the kernel protects the user's own files.
 	Nested   bool
+	Network  bool // the program shares the host's network
 	UID, GID int  // the program's user, as it sees itself
 	Become   bool // switch to them after opening the mounts' sources; false if the kernel has done so
 	Cgroups  int  // how many cgroup files are handed over
@@ -95,6 +96,10 @@ type Mount struct {
 	// Host says that others on the host may write there. The program must not reach their sockets: a read-only
 	// directory is shown through an overlay, and Result.Bare names those that can't be.
 	Host bool
+	// Layer is a directory with two in it, upper, which is laid over the source and takes all that is written, and work.
+	Layer string
+	// With are directories that are in the mount even if the source lacks them, so that something can be mounted there.
+	With []string
 	// Soft skips a mount whose target is not available because the program has put something else in its place.
 	Soft bool
 }

@@ -14,6 +14,7 @@ func (p *Plan) Encode() []byte {
 	w.flag(p.Shared)
 	w.flag(p.Contained)
 	w.flag(p.Nested)
+	w.flag(p.Network)
 	w.text(p.Hostname)
 	w.number(int64(p.UID))
 	w.number(int64(p.GID))
@@ -35,6 +36,8 @@ func (p *Plan) Encode() []byte {
 	for _, m := range p.Mounts {
 		w.text(m.Source)
 		w.text(m.Target)
+		w.text(m.Layer)
+		w.texts(m.With)
 		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Host, m.Soft} {
 			w.flag(b)
 		}
@@ -60,6 +63,7 @@ func (p *Plan) decode(data []byte) error {
 	p.Shared = r.flag()
 	p.Contained = r.flag()
 	p.Nested = r.flag()
+	p.Network = r.flag()
 	p.Hostname = r.text()
 	p.UID = int(r.number())
 	p.GID = int(r.number())
@@ -76,7 +80,7 @@ func (p *Plan) decode(data []byte) error {
 	}
 	p.Mounts = make([]Mount, r.count())
 	for i := range p.Mounts {
-		m := Mount{Source: r.text(), Target: r.text()}
+		m := Mount{Source: r.text(), Target: r.text(), Layer: r.text(), With: r.texts()}
 		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty,
 			&m.Host, &m.Soft} {
 			*b = r.flag()

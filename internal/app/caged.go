@@ -1,0 +1,252 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git/aside"
+	"github.com/cco-dev/cco/internal/guard/caged"
+	"github.com/cco-dev/cco/internal/paths"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// BusyCageError says that another cage is at work on a worktree.
+type BusyCageError struct{ Worktree string }
+
+func (e *BusyCageError) Error() string {
+	return "another cage is at work on " + e.Worktree + ": wait until it has ended, or give each agent its own worktree"
+}
+
+// Caged runs a command in a cage on a worktree, "" for the one that the user is in, and brings over what it commits. In
+// gives the program its streams.
+func (a *App) Caged(ctx context.Context, worktree string, argv []string,
+	in func(e box.Exec, run func(box.Exec) error) error) error {
+	c, dir, err := a.cage(worktree, argv)
+	if err != nil {
+		return err
+	}
+	release, err := holdCage(c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	k := &keptRepo{app: a, cage: c}
+	if RepoTop(c.Worktree) == c.Worktree {
+		if err := k.begin(ctx); err != nil {
+			return apart(err)
+		}
+		defer func() { _ = k.repo.Close() }()
+	}
+	defer func() {
+		for _, name := range c.Release() {
+			a.IO.Warn("%s was not there before, and nothing held its place: look at it before you start an agent here", name)
+		}
+	}()
+	ended := k.watch(ctx)
+	err = in(box.Exec{Argv: argv, Dir: dir}, func(e box.Exec) error { return c.Run(ctx, e) })
+	ended()
+	renewed, tokens := c.BringTokens()
+	for _, name := range renewed {
+		a.IO.Say("the agent's login was renewed: %s", name)
+	}
+	left := errors.Join(k.end(context.WithoutCancel(ctx)), tokens)
+	switch {
+	case left == nil:
+		return err
+	case err == nil:
+		return apart(left)
+	}
+	a.IO.Warn("%v", left)
+	return err
+}
+
+// apart is an error of cco's own steps, whose status must not pass for the program's.
+func apart(err error) error {
+	if _, ok := errors.AsType[*proc.ExitError](err); ok {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+// cage describes the cage of a worktree, and gives the directory in which the program starts.
+func (a *App) cage(worktree string, argv []string) (*caged.Cage, string, error) {
+	dir, err := a.workspace(worktree)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, "", errors.Join(err, Usagef("%s is not a directory", dir))
+	}
+	if dir == "/" || paths.Within(a.Home, dir) {
+		return nil, "", Usagef("%s holds your home: a cage is for a worktree", dir)
+	}
+	tool, err := Tool()
+	if err != nil {
+		return nil, "", err
+	}
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256([]byte(dir))
+	c := &caged.Cage{Tool: tool, Data: a.Dirs.Data, Worktree: dir, Program: argv[0],
+		Dir:  filepath.Join(a.Dirs.Data, "guard", hex.EncodeToString(sum[:8]), "cage"),
+		User: caged.User{Home: a.Home, Path: a.Env("PATH"), Env: os.Environ(), Hidden: keyFiles(cfg)}}
+	for _, name := range cfg.Guard.Show {
+		if strings.ContainsAny(name, "/~") {
+			c.User.Shown = append(c.User.Shown, box.Mount{Path: homed(name, a.Home)})
+		} else {
+			c.User.Pass = append(c.User.Pass, name)
+		}
+	}
+	start := dir
+	if here, err := filepath.EvalSymlinks(a.Dir); err == nil && paths.Within(here, dir) {
+		start = here
+	}
+	return c, start, os.MkdirAll(c.Dir, 0o700)
+}
+
+// homed is a path that may begin with the home.
+func homed(name, home string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return filepath.Join(home, rest)
+	}
+	return filepath.Clean(name)
+}
+
+// excluded are what the cage itself puts into the worktree.
+func excluded(c *caged.Cage) (patterns []string) {
+	for _, name := range c.Missing() {
+		patterns = append(patterns, "/"+name)
+	}
+	return patterns
+}
+
+// holdCage makes sure that one cage alone is at work on a worktree: its layers are nobody else's.
+func holdCage(c *caged.Cage) (release func(), err error) {
+	f, err := os.OpenFile(filepath.Join(c.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, &BusyCageError{c.Worktree}
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// keptRepo brings over what a cage commits. Without a repository it does nothing.
+type keptRepo struct {
+	app  *App
+	cage *caged.Cage
+	repo *aside.Repo
+}
+
+// begin brings over what a cage before this one left, and lets the private repository see what the user has now. What
+// can't be brought over is kept where the user is told, and a new private repository takes its place.
+func (k *keptRepo) begin(ctx context.Context) (err error) {
+	dir := filepath.Join(k.cage.Dir, "repo")
+	if err := k.open(ctx, dir); err != nil {
+		return err
+	}
+	pending, err := k.repo.Pending()
+	if err == nil && pending {
+		err = k.end(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		kept := dir + time.Now().Format("-20060102-150405")
+		k.app.IO.Warn("what the last cage left here can't be brought over, and is kept in %s: %v", kept, err)
+		if err := errors.Join(k.repo.Close(), os.Rename(dir, kept)); err != nil {
+			return err
+		}
+		err = k.open(ctx, dir)
+	}
+	if err != nil {
+		return err
+	}
+	return k.repo.Refresh(ctx)
+}
+
+// open finds the private repository, and has the cage show it.
+func (k *keptRepo) open(ctx context.Context, dir string) (err error) {
+	options := aside.Options{Mounts: true, Exclude: excluded(k.cage)}
+	if k.repo, err = aside.Open(ctx, dir, k.cage.Worktree, options); err != nil {
+		return err
+	}
+	holds, err := k.repo.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	k.cage.Kept, k.cage.Empty, k.cage.Repo = holds.Kept, holds.Empty, nil
+	for _, m := range k.repo.Mounts() {
+		st, err := os.Lstat(m.Source)
+		k.cage.Repo = append(k.cage.Repo, caged.Mount{Source: m.Source, Target: m.Target, Write: !m.ReadOnly,
+			File: err == nil && !st.IsDir()})
+	}
+	return nil
+}
+
+// end brings over what is new when the program is gone, and says what it did.
+func (k *keptRepo) end(ctx context.Context) error {
+	if k.repo == nil {
+		return nil
+	}
+	report, err := k.repo.End(ctx, k.inside)
+	for _, line := range report.Words() {
+		k.app.IO.Say("%s", line)
+	}
+	return err
+}
+
+// inside runs one of cco's own steps on the private repository, in a cage without network.
+func (k *keptRepo) inside(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+	alone := *k.cage
+	alone.Alone = true
+	var words strings.Builder
+	err := alone.Run(ctx, box.Exec{Argv: append([]string{k.cage.Tool}, argv...), Dir: k.cage.Worktree, Stdin: in,
+		Stdout: out, Stderr: &words})
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
+		exit.Stderr = words.String()
+	}
+	return err
+}
+
+// watch brings over what is committed while the program runs, until ended is called.
+func (k *keptRepo) watch(ctx context.Context) (ended func()) {
+	if k.repo == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		last := k.repo.Mark()
+		for tick := time.Tick(time.Second); ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick:
+			}
+			if now := k.repo.Mark(); now != last {
+				last = now
+				_, _ = k.repo.Take(ctx, k.inside) // what goes wrong is told at the end, when it is tried again
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

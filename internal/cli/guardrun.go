@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cco-dev/cco/internal/app"
+)
+
+func guardRunCommand(a *commands) *cobra.Command {
+	var worktree string
+	c := &cobra.Command{
+		Use: "run [--worktree DIR] -- AGENT…", Short: "Start an agent, or any command, in a cage on your own worktree",
+		Long: `Start an agent, or any command, on your own worktree, in a cage that the kernel holds:
+your machine is read-only, and only the worktree, temporary files and caches of the
+cage's own can be written. Git works on a private repository. What is committed comes
+to your branch by itself, also while the agent works; tags, stash and other branches
+that you have stay as they are. Logins other than the agent's own are out of sight.
+
+What starts something later can't be changed: hooks, git's configuration, and the
+settings of agents in the worktree.
+
+The network and the terminal are yours. The exit status is the command's.`,
+		Example: `  cco guard run -- claude
+  cco guard run --worktree ../feature -- codex exec "fix the tests"
+  cco guard run -- make test`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() != 0 || len(args) == 0 {
+				return app.Usagef("give the command after --: cco guard run -- claude")
+			}
+			cfg, err := a.Config()
+			if err != nil {
+				return err
+			}
+			return itsStatus(a.Caged(cmd.Context(), worktree, args, a.onOurStreams(cmd.Context(), cfg)))
+		},
+	}
+	c.Flags().StringVar(&worktree, "worktree", "", "the worktree (default: the repository that you are in)")
+	return c
+}

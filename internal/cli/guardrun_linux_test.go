@@ -1,0 +1,102 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/programs"
+)
+
+// gitCommands are run one after the other, outside and in a cage, on repositories that are the same.
+const gitCommands = `status --short
+log --oneline
+add one
+commit -q -m two
+commit -q --amend -m second
+show --stat
+diff HEAD~1
+branch side
+switch -q side
+mv one moved
+commit -q -a -m side
+switch -q feature
+cherry-pick side
+revert --no-edit HEAD
+merge -q side
+rm -q moved
+restore --staged --worktree moved
+stash push -q -u
+stash list
+stash pop -q
+tag -a v1 -m v1
+describe
+tag -d v1
+notes add -m note
+notes show
+reset -q --soft HEAD~1
+reset -q --hard HEAD
+rebase -q HEAD~1
+bisect start HEAD HEAD~2
+bisect good
+bisect reset
+blame first
+grep line
+ls-files --stage
+rev-parse HEAD
+cat-file -p HEAD^{tree}
+for-each-ref
+pack-refs --all
+gc -q
+fsck
+clean -fdq
+worktree list --porcelain`
+
+// Guards against git that is another one in a cage: 42 commands say and do the same there, and what they leave on the
+// branch and in the index comes back.
+func TestGitInACageIsTheSame(t *testing.T) {
+	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	bin, home := filepath.Join(root, "bin"), filepath.Join(root, "home")
+	must.Do(t, os.Mkdir(home, 0o755))
+	must.Do(t, programs.Build(t.Context(), bin, "cco", "cco-box"))
+	run := func(dir string, argv ...string) string {
+		t.Helper()
+		var errs strings.Builder
+		out, err := proc.Output(t.Context(), proc.Cmd{Argv: argv, Dir: dir, Stderr: &errs, Env: []string{"HOME=" + home,
+			"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "XDG_DATA_HOME=" + filepath.Join(root, "data")}})
+		if err != nil {
+			t.Fatalf("%v: %v\n%s%s", argv, err, out, errs.String())
+		}
+		return string(out)
+	}
+	const set = "export GIT_AUTHOR_DATE='2026-01-02T03:04:05Z' GIT_COMMITTER_DATE='2026-01-02T03:04:05Z'\n"
+	var script strings.Builder
+	script.WriteString(set + "exec 2>&1\n")
+	for line := range strings.Lines(gitCommands) {
+		script.WriteString("echo '$ " + strings.TrimSpace(line) + "'; git " + strings.TrimSpace(line) + "; echo \"= $?\"\n")
+	}
+	var said, left []string
+	for _, name := range []string{"plain", "caged"} {
+		repo, wt := filepath.Join(root, name), filepath.Join(root, name+"-wt")
+		run(root, "sh", "-ec", set+`git init -q -b main "$1"; cd "$1"; git config user.name A; git config user.email a@b
+			printf 'line\n' > first; printf 'more\n' > one; git add first; git commit -q -m one
+			git worktree add -q -b feature "$2"; printf 'more\n' > "$2/one"; printf 'line\nnew\n' > "$2/first"
+			git -C "$2" commit -q -a -m base`, "sh", repo, wt)
+		argv := []string{"sh", "-c", script.String()}
+		if name == "caged" {
+			argv = append([]string{filepath.Join(bin, "cco"), "guard", "run", "--"}, argv...)
+		}
+		same := strings.NewReplacer(wt, "WT", repo, "REPO", name, "NAME")
+		said = append(said, same.Replace(run(wt, argv...)))
+		left = append(left, run(wt, "sh", "-c", "git rev-parse feature HEAD; git status --short; git fsck --no-dangling"))
+	}
+	if said[0] != said[1] {
+		t.Errorf("outside:\n%s\nin the cage:\n%s", said[0], said[1])
+	}
+	if left[0] != left[1] {
+		t.Errorf("outside it leaves\n%s\nand the cage\n%s", left[0], left[1])
+	}
+}

@@ -1,0 +1,194 @@
+package aside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/tree"
+)
+
+// ErrPending says that a cage may have left something that was not brought over: End comes before Refresh.
+var ErrPending = errors.New("what an earlier cage left here was not brought over yet")
+
+// ErrBusy says that another process uses the private repository of this worktree.
+var ErrBusy = errors.New("another cage is open on this worktree")
+
+// Options say what cage the private repository is for.
+type Options struct {
+	// Mounts says that the cage shows what Mounts names. Without, git in the cage is led by Env.
+	Mounts bool
+	// Exclude are patterns that git inside overlooks beside the user's own.
+	Exclude []string
+	Limits  quarantine.Limits
+	Time    time.Duration // that the cage may take to send what is new (10 min)
+}
+
+// Inside runs cco-box with arguments in a cage without network that shows the private repository.
+type Inside func(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) error
+
+// Mount is something that a cage shows at another place.
+type Mount struct {
+	Source, Target string
+	ReadOnly       bool
+}
+
+// Repo is the private repository of one worktree of the user's, with those of its submodules. One process has it.
+type Repo struct {
+	dir     string
+	options Options
+	lock    *os.File
+	parts   []*part // the worktree's own comes first
+}
+
+// part is a repository of the user's and its private counterpart: the worktree's own, or a submodule's.
+type part struct {
+	user     *git.Repo
+	name     string // of the refs that keep what did not come over
+	dir      string // cco's data, out of the agent's reach but for common
+	root     string // what covers the common directory of the user's worktree in the cage
+	common   string // below it, the counterpart of user.CommonDir
+	gitDir   string // the counterpart of user.GitDir
+	inside   string // where the cage has gitDir
+	worktree string // for its configuration, where git would not find it
+	sub      string // a submodule's git directory below the user's common one; "" for the worktree's own
+	options  Options
+}
+
+// Open finds the private repository of a worktree in dir, a directory of cco's own, and makes nothing in it but a lock.
+// Close gives the lock back; until then, and while a process that has inherited Lock is alive, others get ErrBusy.
+func Open(ctx context.Context, dir, worktree string, o Options) (*Repo, error) {
+	user, err := git.Open(ctx, worktree)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	if o.Time == 0 {
+		o.Time = 10 * time.Minute
+	}
+	r := &Repo{dir: dir, options: o}
+	if r.lock, err = lock(filepath.Join(dir, "lock")); err != nil {
+		return nil, err
+	}
+	own := r.newPart(user, dir, filepath.Join(dir, "common"), "")
+	if err := own.unmoved(); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	r.parts = []*part{own}
+	if err := r.addSubmodules(ctx); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func lock(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrBusy
+		}
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return f, nil
+}
+
+func (r *Repo) newPart(user *git.Repo, dir, common, sub string) *part {
+	p := &part{user: user, dir: dir, root: filepath.Join(r.dir, "common"), common: common, sub: sub, options: r.options}
+	rel, err := filepath.Rel(user.CommonDir, user.GitDir)
+	if err != nil {
+		rel = "."
+	}
+	p.gitDir = filepath.Join(common, rel)
+	p.inside, p.name = p.gitDir, plainName(filepath.Base(user.Top))
+	if r.options.Mounts {
+		p.inside = user.GitDir
+	}
+	if rel != "." {
+		p.name = plainName(filepath.Base(rel))
+	} else if user.GitDir != filepath.Join(user.Top, ".git") {
+		p.worktree = user.Top
+	}
+	return p
+}
+
+// unmoved refuses a worktree whose .git leads elsewhere than it did: an agent may have replaced it.
+func (p *part) unmoved() error {
+	b, err := p.load()
+	if err != nil || b == nil {
+		return err
+	}
+	if b.GitDir != p.user.GitDir || b.CommonDir != p.user.CommonDir {
+		return fmt.Errorf("%s is a worktree of %s, and was one of %s", git.Quote(p.user.Top), git.Quote(p.user.CommonDir),
+			git.Quote(b.CommonDir))
+	}
+	return nil
+}
+
+// Lock is held while the private repository is in use. A process that keeps a cage alive inherits it.
+func (r *Repo) Lock() *os.File { return r.lock }
+
+// Close gives the private repository back to other processes. It stays as it is.
+func (r *Repo) Close() error { return r.lock.Close() }
+
+// Pending says whether a cage may have left something that was not brought over.
+func (r *Repo) Pending() (bool, error) {
+	b, err := r.parts[0].load()
+	return b != nil && b.Open, err
+}
+
+// Discard removes the private repository with everything that is in it, brought over or not.
+func (r *Repo) Discard() error {
+	for _, name := range []string{"began.json", "submodules", "common"} {
+		if err := tree.Remove(filepath.Join(r.dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mounts are what a cage shows, in the order in which they are made: the user's objects, which are below the user's
+// common directory, come before what covers that.
+func (r *Repo) Mounts() []Mount {
+	if !r.options.Mounts {
+		return nil
+	}
+	var objects, configs []Mount
+	for _, p := range r.parts {
+		common := p.user.CommonDir
+		objects = append(objects, Mount{Source: filepath.Join(common, "objects"), Target: p.theirs(), ReadOnly: true})
+		configs = append(configs, Mount{Source: filepath.Join(p.dir, "config"), Target: filepath.Join(common, "config"),
+			ReadOnly: true})
+	}
+	own := r.parts[0]
+	return slices.Concat(objects, []Mount{{Source: own.common, Target: own.user.CommonDir}}, configs)
+}
+
+// Env leads git to the private repository in a cage that has no mounts.
+func (r *Repo) Env() []string {
+	if r.options.Mounts {
+		return nil
+	}
+	return []string{"GIT_DIR=" + r.parts[0].gitDir, "GIT_WORK_TREE=" + r.parts[0].user.Top}
+}
+
+// theirs is where the private repository borrows the user's objects from.
+func (p *part) theirs() string { return filepath.Join(p.dir, "theirs") }

@@ -1,0 +1,69 @@
+package aside_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/must"
+)
+
+func bufReader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b)) }
+
+// randomText is text that can't be compressed to nothing.
+func randomText(n int) (string, error) {
+	b := make([]byte, n)
+	_, err := rand.Read(b)
+	return base64.StdEncoding.EncodeToString(b), err
+}
+
+func TestConfigIsCleaned(t *testing.T) {
+	r := newRig(t, "linked")
+	r.end()
+	for key, value := range map[string]string{
+		"core.hooksPath": "/x", "core.fsmonitor": "secret", "core.editor": "secret", "core.sshCommand": "secret",
+		"gpg.program": "secret", "commit.gpgSign": "true", "user.signingKey": "secret", "credential.helper": "secret",
+		"http.https://x.org/.extraHeader": "secret", "http.cookieFile": "secret", "http.sslKey": "secret",
+		"remote.a.url": "https://me:secret@x.org/a?token=secret", "remote.a.uploadpack": "secret",
+		"remote.b.url": "ssh://git:secret@x.org/b", "remote.c.url": "git@x.org:c", "remote.d.url": "ext::secret",
+		"url.https://me:secret@x.org/.insteadOf": "x:", "url.https://x.org/.insteadOf": "y:",
+		"diff.p.textconv": "secret", "merge.p.driver": "secret", "filter.p.clean": "secret",
+		"filter.lfs.clean": "git-lfs clean -- %f",
+		"alias.x":          "!secret", "include.path": "secret", "includeIf.gitdir:/.path": "secret",
+		"submodule.s.update": "!secret",
+		"protocol.ext.allow": "always", "uploadpack.packObjectsHook": "secret", "core.askPass": "secret",
+		"user.name": "A \"quoted\" name\\", "branch.we.ird.description": "two\nlines", "core.autocrlf": "input",
+		"core.worktree": "/elsewhere", "diff.algorithm": "patience",
+	} {
+		r.main.Git("config", key, value)
+	}
+	r.main.Git("config", "extensions.worktreeConfig", "true")
+	r.main.Git("config", "--unset", "core.worktree")
+	r.user.Git("config", "--worktree", "pull.rebase", "true")
+	must.Do(t, os.WriteFile(r.main.Path(".git/config"), append(must.Get(os.ReadFile(r.main.Path(".git/config")))(t),
+		"[merge]\n\tlog\n"...), 0o600))
+	must.Do(t, r.repo.Refresh(t.Context()))
+	all := r.git("config", "--list", "--local", "-z")
+	for _, bad := range []string{"secret", "hookspath", "signing", "gpg", "alias", "include", "/elsewhere", "ext:"} {
+		if strings.Contains(all, bad) {
+			t.Errorf("the agent sees %s in\n%q", bad, all)
+		}
+	}
+	for _, good := range []string{"remote.a.url\nhttps://x.org/a", "remote.b.url\nssh://git@x.org/b",
+		"remote.c.url\ngit@x.org:c", "url.https://x.org/.insteadof\ny:", "user.name\nA \"quoted\" name\\",
+		"branch.we.ird.description\ntwo\nlines", "filter.lfs.clean\ngit-lfs clean -- %f", "pull.rebase\ntrue",
+		"core.autocrlf\ninput", "merge.log\ntrue", "diff.algorithm\npatience", "core.bare\nfalse"} {
+		if !strings.Contains("\x00"+all+"\x00", "\x00"+good+"\x00") {
+			t.Errorf("the agent misses %q in\n%q", good, all)
+		}
+	}
+	r.end()
+	r.main.Git("config", "extensions.unheardOf", "true")
+	if err := r.repo.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "unheardof") {
+		t.Errorf("Refresh: %v", err)
+	}
+}

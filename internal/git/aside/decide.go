@@ -1,0 +1,222 @@
+package aside
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/git/aside/wire"
+)
+
+// Report says what was brought over, and what was not.
+type Report struct {
+	Moved   []Moved  `json:"moved,omitempty"`
+	Kept    []Kept   `json:"kept,omitempty"`    // commits that are beside the user's branches now
+	Deleted []string `json:"deleted,omitempty"` // branches that the agent deleted, and the user still has
+	Refused []Kept   `json:"refused,omitempty"` // what stayed inside, because it is hostile or broken
+
+	Head     string `json:"head,omitempty"`      // the branch that was checked out
+	HeadLeft string `json:"head_left,omitempty"` // why HEAD did not follow
+
+	Index     int    `json:"index,omitempty"`      // how many paths of the index changed
+	IndexLeft []Left `json:"index_left,omitempty"` // what of the index stayed inside
+
+	Submodules []Submodule `json:"submodules,omitempty"`
+}
+
+// Moved is a branch of the user's that moved, or was made.
+type Moved struct {
+	Branch string `json:"branch"`
+	From   string `json:"from,omitempty"`
+	To     string `json:"to"`
+}
+
+// Kept is a branch of the agent's that did not become the user's. Ref is where its commit is now, "" if it is inside.
+type Kept struct {
+	Branch string `json:"branch"` // "HEAD" for commits on no branch
+	Commit string `json:"commit"`
+	Ref    string `json:"ref,omitempty"`
+	Why    string `json:"why"`
+}
+
+// Left is a path of the index that stayed inside, or all of it with no path.
+type Left struct {
+	Path string `json:"path,omitempty"`
+	Why  string `json:"why"`
+}
+
+// Submodule is one with new commits.
+type Submodule struct {
+	Path string `json:"path"` // of its git directory, below the user's
+	Kept []Kept `json:"kept,omitempty"`
+	Left string `json:"left,omitempty"` // why its commits stayed inside
+}
+
+// facts are what decide needs to know beside what was, is and was said.
+type facts struct {
+	sub       bool              // of a submodule nothing moves
+	elsewhere map[string]string // branches that other worktrees have checked out
+	gitlinks  map[string]string // by commit: where it has a gitlink that the user never had
+	fresh     map[string]bool   // commits that no ref of the user's leads to
+	refused   map[string]string // by commit or object: why it can't come
+	odd       func(string) bool // whether a name would steer a terminal
+	busy      string            // what is unfinished in the user's worktree
+}
+
+// plan is what is to be done, in this order: the index, branches, HEAD.
+type plan struct {
+	index bool // whether the index may follow
+	move  []Moved
+	keep  []Kept
+	have  []Moved // branches that the user has already as the agent has them
+	head  string  // the branch that HEAD is to be on, "" to leave it
+
+	report Report
+}
+
+// decide says what becomes of what the agent did. It changes nothing.
+func decide(b *began, now state, said wire.Said, f facts) plan {
+	var p plan
+	for _, branch := range slices.Sorted(maps.Keys(said.Heads)) {
+		p.branch(branch, b, now, said.Heads[branch], f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Refs)) {
+		branch, ok := strings.CutPrefix(name, "refs/heads/")
+		if _, there := now.refs[name]; ok && there && said.Heads[branch] == "" && b.Refs[name].Symref == "" {
+			p.report.Deleted = append(p.report.Deleted, branch)
+		}
+	}
+	p.decideHead(b, now, said, f)
+	return p
+}
+
+func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
+	ref := "refs/heads/" + branch
+	was, is := b.Refs[ref], now.refs[ref]
+	if oid == was.OID {
+		return
+	}
+	if why := f.refused[oid]; why != "" {
+		p.report.Refused = append(p.report.Refused, Kept{Branch: branch, Commit: oid, Why: why})
+		return
+	}
+	if oid == is.OID && !f.sub {
+		p.have = append(p.have, Moved{Branch: branch, From: was.OID, To: oid})
+		return
+	}
+	why := ""
+	switch {
+	case f.sub:
+		why = "it is a submodule's"
+	case was.OID != "" && !b.Own[branch]:
+		why = "it was not checked out"
+	case is.OID != was.OID && is.OID == "":
+		why = "it was deleted meanwhile"
+	case is.OID != was.OID:
+		why = "it moved meanwhile"
+	case is.Symref != "":
+		why = "it stands for another"
+	case f.elsewhere[branch] != "":
+		why = "it is checked out in " + f.elsewhere[branch]
+	case f.gitlinks[oid] != "":
+		why = "it has a nested repository: " + f.gitlinks[oid]
+	case f.odd(branch):
+		why = "its name has characters that steer a terminal"
+	case f.busy != "" && ref == now.head.Symref:
+		why = f.busy + " is unfinished in the worktree"
+	default:
+		p.move = append(p.move, Moved{Branch: branch, From: was.OID, To: oid})
+		return
+	}
+	p.keep = append(p.keep, Kept{Branch: branch, Commit: oid, Why: why})
+}
+
+// decideHead lets HEAD follow to a branch that came over, and the index with it.
+func (p *plan) decideHead(b *began, now state, said wire.Said, f facts) {
+	h := said.Head
+	switch {
+	case f.sub && h.Symref != "":
+		return
+	case h.Symref == "" && h == b.Head:
+		p.index = now.head == h
+		return
+	case h.Symref == "":
+		p.detached(h.OID, f)
+		return
+	case h.Symref == now.head.Symref:
+	case now.head.Symref != b.Head.Symref || now.head.Symref == "" && now.head != b.Head:
+		if h.Symref != b.Head.Symref {
+			p.report.HeadLeft = "it moved meanwhile"
+		}
+		return
+	}
+	branch, ok := strings.CutPrefix(h.Symref, "refs/heads/")
+	switch {
+	case !ok || f.odd(branch):
+		p.report.HeadLeft = "it is on what is no branch"
+	case h.Symref == now.head.Symref:
+		p.index = p.after(branch, now) == h.OID && f.busy == ""
+	case h.OID == "":
+		p.report.HeadLeft = "its branch has no commit"
+	case p.after(branch, now) != h.OID:
+		p.report.HeadLeft = "its branch did not come over"
+	case f.elsewhere[branch] != "":
+		p.report.HeadLeft = "its branch is checked out in " + f.elsewhere[branch]
+	case f.busy != "":
+		p.report.HeadLeft = f.busy + " is unfinished in the worktree"
+	default:
+		p.head, p.index = branch, true
+	}
+}
+
+func (p *plan) detached(oid string, f facts) {
+	p.report.HeadLeft = "it is on no branch"
+	if why := f.refused[oid]; why != "" {
+		p.report.Refused = append(p.report.Refused, Kept{Branch: "HEAD", Commit: oid, Why: why})
+		return
+	}
+	if f.fresh[oid] {
+		p.keep = append(p.keep, Kept{Branch: "HEAD", Commit: oid, Why: "it is on no branch"})
+	}
+}
+
+// after is where a branch of the user's will be.
+func (p *plan) after(branch string, now state) string {
+	for _, m := range p.move {
+		if m.Branch == branch {
+			return m.To
+		}
+	}
+	return now.refs["refs/heads/"+branch].OID
+}
+
+// indexChanges says which paths of the user's index change: those that are as they were. was and is are what the user's
+// index had and has at the paths that were said.
+func indexChanges(was, is, said map[string][]wire.Entry, refused map[string]string) (do map[string][]wire.Entry,
+	left []Left) {
+	do = map[string][]wire.Entry{}
+	for _, path := range slices.Sorted(maps.Keys(said)) {
+		why := ""
+		for _, e := range said[path] {
+			if e.Mode == gitlink && !slices.ContainsFunc(was[path], func(w wire.Entry) bool { return w.Mode == gitlink }) {
+				why = "it is a nested repository"
+			} else if e.Mode != gitlink && refused[e.OID] != "" {
+				why = refused[e.OID]
+			}
+		}
+		switch {
+		case slices.Equal(is[path], said[path]):
+			continue
+		case why == "" && !slices.Equal(is[path], was[path]):
+			why = "it changed meanwhile"
+		}
+		if why != "" {
+			left = append(left, Left{Path: path, Why: why})
+			continue
+		}
+		do[path] = said[path]
+	}
+	return do, left
+}
+
+const gitlink = "160000"

@@ -1,0 +1,348 @@
+package aside_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cco-dev/cco/internal/git/aside"
+	"github.com/cco-dev/cco/internal/git/aside/wire"
+	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/must"
+)
+
+// says is a cage that says what a test wants, with a pack of what is really new.
+func (r *rig) says(change func(*wire.Said)) aside.Inside {
+	return func(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) error {
+		var real bytes.Buffer
+		if err := r.inside(ctx, argv, stdin, &real); err != nil {
+			return err
+		}
+		oidLen := len(r.user.Git("rev-parse", "HEAD"))
+		said, size, err := wire.Read(bufReader(real.Bytes()), oidLen)
+		if err != nil {
+			return err
+		}
+		change(&said)
+		if err := wire.Write(stdout, said); err != nil {
+			return err
+		}
+		_, err = stdout.Write(real.Bytes()[size:])
+		return err
+	}
+}
+
+// untouched checks that the user's repository is as it was. Objects that nothing refers to do no harm.
+func (r *rig) untouched(before map[string]string) {
+	r.t.Helper()
+	for name, sum := range gittest.Fingerprint(r.t, filepath.Join(r.main.Dir, ".git")) {
+		if before[name] != sum && !strings.HasPrefix(name, "objects") {
+			r.t.Errorf("%s has changed", name)
+		}
+	}
+	r.whole()
+}
+
+func TestHostileHeaders(t *testing.T) {
+	none := strings.Repeat("1", 40)
+	entry := func(path, mode, oid string) func(*rig, *wire.Said) {
+		return func(r *rig, s *wire.Said) {
+			if oid == "" {
+				oid = r.user.Git("rev-parse", "HEAD:a")
+			}
+			s.Index = map[string][]wire.Entry{path: {{Mode: mode, OID: oid}}}
+		}
+	}
+	head := func(name string) func(*rig, *wire.Said) {
+		return func(r *rig, s *wire.Said) { s.Heads[name] = r.user.Git("rev-parse", "HEAD~1") }
+	}
+	for name, change := range map[string]func(*rig, *wire.Said){
+		"a ref outside":         head("../../config"),
+		"a name with a newline": head("a\nb"),
+		"an option":             head("-x"),
+		"HEAD as a branch":      head("HEAD"),
+		"a lock":                head("main.lock"),
+		"a bad id":              func(_ *rig, s *wire.Said) { s.Heads["x"] = "HEAD" },
+		"HEAD elsewhere":        func(_ *rig, s *wire.Said) { s.Head.Symref = "refs/../../x" },
+		"HEAD as an option":     func(_ *rig, s *wire.Said) { s.Head = wire.Head{OID: "--help"} },
+		"a blob as a branch": func(r *rig, s *wire.Said) {
+			s.Heads["x"] = r.user.Git("rev-parse", "HEAD:a")
+		},
+		"a branch that is not there":   func(_ *rig, s *wire.Said) { s.Heads["x"] = none },
+		"a HEAD that is not there":     func(_ *rig, s *wire.Said) { s.Head = wire.Head{OID: none} },
+		"HEAD on a tag":                func(_ *rig, s *wire.Said) { s.Head.Symref = "refs/tags/x" },
+		"a hook in the index":          entry(".git/hooks/x", "100755", ""),
+		"a hook, spelt otherwise":      entry("x/.GIT/hooks/x", "100755", ""),
+		"a hook on HFS":                entry(".g\u200cit/hooks/x", "100755", ""),
+		"a hook on NTFS":               entry("git~1/hooks/x", "100755", ""),
+		"a hook with a backslash":      entry(`.git\hooks\x`, "100755", ""),
+		"an absolute path":             entry("/etc/x", "100644", ""),
+		"a path that leads up":         entry("x/../../y", "100644", ""),
+		"an odd mode":                  entry("x", "040000", ""),
+		"a blob that is not there":     entry("x", "100644", none),
+		"an index with no object":      entry("x", "100644", strings.Repeat("0", 40)),
+		"a nested repository":          entry("x", "160000", none),
+		"a file in the place of a dir": entry("dir", "100644", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "main")
+			before := gittest.Fingerprint(t, filepath.Join(r.main.Dir, ".git"))
+			rep, err := r.repo.Take(t.Context(), r.says(func(s *wire.Said) { change(r, s) }))
+			t.Logf("%+v, %v", rep, err)
+			if err == nil && len(rep.Refused)+len(rep.IndexLeft) == 0 && rep.HeadLeft == "" {
+				t.Error("nothing was said of it")
+			}
+			r.untouched(before)
+		})
+	}
+}
+
+// Guards against a stream that is cut anywhere, as by kill -9.
+func TestStreamsThatBreakOff(t *testing.T) {
+	r := newRig(t, "main")
+	tip := r.commit("new", "x\n")
+	before := gittest.Fingerprint(t, filepath.Join(r.main.Dir, ".git"))
+	var all bytes.Buffer
+	must.Get(r.repo.Take(t.Context(), func(ctx context.Context, argv []string, in io.Reader, _ io.Writer) error {
+		must.Do(t, r.inside(ctx, argv, in, &all))
+		return errors.New("killed")
+	}))
+	for _, part := range []int{0, 1, all.Len() / 4, all.Len() / 2, all.Len() - 40, all.Len() - 1} {
+		_, err := r.repo.End(t.Context(), func(_ context.Context, _ []string, _ io.Reader, out io.Writer) error {
+			_, err := out.Write(all.Bytes()[:part])
+			return err
+		})
+		if err == nil {
+			t.Errorf("%d bytes of %d were enough", part, all.Len())
+		}
+		if err := r.repo.Refresh(t.Context()); !errors.Is(err, aside.ErrPending) {
+			t.Errorf("Refresh: %v", err)
+		}
+		r.untouched(before)
+	}
+	r.end()
+	r.at("main", tip)
+}
+
+func TestHostilePacks(t *testing.T) {
+	t.Run("nonsense", func(t *testing.T) {
+		r := newRig(t, "main")
+		r.commit("new", "x\n")
+		before := gittest.Fingerprint(t, filepath.Join(r.main.Dir, ".git"))
+		rep := must.Get(r.repo.Take(t.Context(), func(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+			var real bytes.Buffer
+			must.Do(t, r.inside(ctx, argv, in, &real))
+			bad := real.Bytes()
+			bad[len(bad)-len(wire.End)-30] ^= 0xff
+			_, err := out.Write(bad)
+			return err
+		}))(t)
+		if len(rep.Refused) != 1 || len(rep.Moved) != 0 {
+			t.Errorf("report %+v", rep)
+		}
+		r.untouched(before)
+	})
+	t.Run("too large", func(t *testing.T) {
+		r := newRig(t, "main")
+		must.Do(t, r.repo.Close())
+		r.repo = must.Get(aside.Open(t.Context(), r.dir, r.user.Dir,
+			aside.Options{Limits: quarantine.Limits{PackBytes: 1000, ObjectBytes: 500}}))(t)
+		tip := r.commit("small", "x\n")
+		r.git("switch", "-q", "-c", "large")
+		r.user.Write("large", must.Get(randomText(4000))(t))
+		r.git("add", "large")
+		r.git("commit", "-q", "-m", "large")
+		rep := r.end()
+		if len(rep.Refused) != 1 || rep.Refused[0].Branch != "large" {
+			t.Errorf("report %+v", rep)
+		}
+		r.at("main", tip)
+		r.at("large", "")
+		// What was refused stays inside.
+		must.Do(t, r.repo.Refresh(t.Context()))
+		if r.git("rev-parse", "refs/cco/refused/large") != rep.Refused[0].Commit {
+			t.Error("a commit is lost")
+		}
+	})
+	t.Run("endless", func(t *testing.T) {
+		r := newRig(t, "main")
+		must.Do(t, r.repo.Close())
+		r.repo = must.Get(aside.Open(t.Context(), r.dir, r.user.Dir,
+			aside.Options{Limits: quarantine.Limits{PackBytes: 1000}}))(t)
+		_, err := r.repo.Take(t.Context(), func(_ context.Context, _ []string, _ io.Reader, out io.Writer) error {
+			b := make([]byte, 1<<20)
+			for {
+				if _, err := out.Write(b); err != nil {
+					return err
+				}
+			}
+		})
+		if err == nil {
+			t.Error("no end")
+		}
+	})
+	t.Run("a link that leaves the tree", func(t *testing.T) {
+		r := newRig(t, "main")
+		tip := r.commit("good", "x\n")
+		r.git("switch", "-q", "-c", "bad")
+		must.Do(t, os.Symlink("../../../etc/passwd", r.user.Path("link")))
+		r.git("add", "link")
+		r.git("commit", "-q", "-m", "link")
+		rep := r.end()
+		if len(rep.Refused) != 1 || rep.Refused[0].Branch != "bad" || rep.HeadLeft == "" {
+			t.Errorf("report %+v", rep)
+		}
+		r.at("main", tip)
+		r.at("bad", "")
+	})
+}
+
+// Guards against a commit that comes with the pack of another and is named later, when the user has it.
+func TestSmuggledCommit(t *testing.T) {
+	r := newRig(t, "main")
+	r.git("switch", "-q", "-c", "bad")
+	must.Do(t, os.Symlink("../../../etc/passwd", r.user.Path("link")))
+	r.git("add", "link")
+	r.git("commit", "-q", "-m", "link")
+	bad := r.git("rev-parse", "HEAD")
+	r.git("switch", "-q", "main")
+	tip := r.commit("good", "x\n")
+	must.Get(r.repo.Take(t.Context(), r.says(func(s *wire.Said) { delete(s.Heads, "bad") })))(t)
+	r.at("main", tip)
+	r.user.Git("cat-file", "-e", bad)
+	if rep := r.end(); len(rep.Refused) != 1 || rep.Refused[0].Commit != bad {
+		t.Errorf("report %+v", rep)
+	}
+	r.at("bad", "")
+}
+
+func TestManyBranches(t *testing.T) {
+	r := newRig(t, "main")
+	tip := r.commit("new", "x\n")
+	must.Get(r.repo.Take(t.Context(), r.says(func(s *wire.Said) {
+		for i := range 520 {
+			s.Heads[fmt.Sprintf("b%03d", i)] = s.Head.OID
+		}
+	})))(t)
+	r.at("main", tip)
+	if n := strings.Count(r.user.Git("branch", "--list"), "\n"); n > 502 || n < 400 {
+		t.Errorf("%d branches", n)
+	}
+}
+
+func TestNestedRepositories(t *testing.T) {
+	r := newRig(t, "main")
+	nested := gittest.Init(t, r.user.Path("nested"))
+	nested.Commit("one", "x", "x\n")
+	r.git("add", "nested")
+	rep := r.take()
+	if rep.Index != 0 || len(rep.IndexLeft) != 1 {
+		t.Errorf("staged: %+v", rep)
+	}
+	before := r.user.Git("rev-parse", "HEAD")
+	r.git("commit", "-q", "-m", "nested")
+	tip := r.git("rev-parse", "HEAD")
+	rep = r.take()
+	if len(rep.Kept) != 1 || rep.Kept[0].Commit != tip {
+		t.Errorf("committed: %+v", rep)
+	}
+	r.at("main", before)
+	r.at(rep.Kept[0].Ref, tip)
+	// Guards against a commit that counts as the user's because it is kept beside the user's branches.
+	if rep = r.take(); len(rep.Moved) != 0 {
+		t.Errorf("it came at the second time: %+v", rep)
+	}
+	r.git("branch", "again")
+	if rep = r.take(); len(rep.Moved) != 0 {
+		t.Errorf("it came by another name: %+v", rep)
+	}
+	r.git("branch", "-q", "-D", "again")
+	r.at("main", before)
+	r.git("rm", "-q", "--cached", "nested")
+	r.git("commit", "-q", "-m", "not nested")
+	rep = r.end()
+	r.at("main", r.git("rev-parse", "HEAD"))
+	r.status("?? nested/")
+}
+
+// Guards against an agent that makes cco wait, write elsewhere or run a program.
+func TestHostilePrivateRepository(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	must.Do(t, os.MkdirAll(filepath.Join(secret, "heads"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(secret, "exclude"), []byte("mine"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(secret, "heads", "x"), []byte("mine"), 0o600))
+	fifo := func(name string) func(*rig) {
+		return func(r *rig) {
+			_ = os.Remove(r.private(name))
+			must.Do(r.t, syscall.Mkfifo(r.private(name), 0o600))
+		}
+	}
+	link := func(name string) func(*rig) {
+		return func(r *rig) {
+			must.Do(r.t, os.RemoveAll(r.private(name)))
+			must.Do(r.t, os.Symlink(secret, r.private(name)))
+		}
+	}
+	for name, do := range map[string]func(*rig){
+		"a FIFO as a ref":         fifo("refs/heads/fifo"),
+		"a FIFO as exclude":       fifo("info/exclude"),
+		"a FIFO as shallow":       fifo("shallow"),
+		"a FIFO beside":           fifo("objects/fifo"),
+		"info is a link":          link("info"),
+		"refs/tags is a link":     link("refs/tags"),
+		"modules is a link":       link("modules"),
+		"a directory as exclude":  func(r *rig) { mkdirInstead(r, "info/exclude") },
+		"a directory as shallow":  func(r *rig) { mkdirInstead(r, "shallow") },
+		"closed":                  func(r *rig) { must.Do(r.t, os.Chmod(r.private("info"), 0)) },
+		"a config with a program": func(r *rig) { r.git("config", "core.fsmonitor", "touch "+r.main.Path("ran")) },
+		"a hook":                  func(r *rig) { hook(r) },
+		"a sparse file":           func(r *rig) { must.Do(r.t, os.Truncate(r.private("packed-refs.new"), 1<<40)) },
+		"deep":                    func(r *rig) { mkdirInstead(r, "refs/tags"+strings.Repeat("/d", 800)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "main")
+			tip := r.commit("new", "x\n")
+			if name == "a sparse file" {
+				must.Do(t, os.WriteFile(r.private("packed-refs.new"), nil, 0o600))
+			}
+			do(r)
+			r.end()
+			_ = os.Remove(r.main.Path("ran")) // the agent's own git may run it, inside
+			r.at("main", tip)
+			must.Do(t, r.repo.Refresh(t.Context()))
+			r.git("status")
+			_ = os.Remove(r.main.Path("ran"))
+			r.end()
+			r.status("")
+			if _, err := os.Lstat(r.main.Path("ran")); err == nil {
+				t.Error("a program of the agent's ran")
+			}
+			if got := string(must.Get(os.ReadFile(filepath.Join(secret, "exclude")))(t)); got != "mine" {
+				t.Errorf("exclude was written: %q", got)
+			}
+			if got := string(must.Get(os.ReadFile(filepath.Join(secret, "heads", "x")))(t)); got != "mine" {
+				t.Errorf("a ref was written: %q", got)
+			}
+		})
+	}
+}
+
+func mkdirInstead(r *rig, name string) {
+	_ = os.Remove(r.private(name))
+	must.Do(r.t, os.MkdirAll(r.private(name+"/x"), 0o700))
+}
+
+func hook(r *rig) {
+	must.Do(r.t, os.MkdirAll(r.private("hooks"), 0o700))
+	for _, name := range []string{"reference-transaction", "post-index-change", "post-checkout"} {
+		must.Program(r.t, r.private("hooks/"+name), "#!/bin/sh\ntouch "+r.main.Path("ran")+"\n")
+	}
+}

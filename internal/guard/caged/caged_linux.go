@@ -1,0 +1,268 @@
+package caged
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/cage"
+	"github.com/cco-dev/cco/internal/box/host"
+	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/guard"
+	"github.com/cco-dev/cco/internal/paths"
+	"github.com/cco-dev/cco/internal/whole"
+)
+
+// Run runs a program in the cage, and returns when it and all its descendants are gone.
+func (c *Cage) Run(ctx context.Context, e box.Exec) error {
+	limits := cage.LimitsFor(&box.Box{}, e)
+	p, err := c.plan(e, limits)
+	if err != nil {
+		return err
+	}
+	runs := cage.Registry{Dir: filepath.Join(c.Dir, "runs")}
+	if err := runs.Open(); err != nil {
+		return err
+	}
+	return (&cage.Cage{Tool: c.Tool, Name: "guard", User: cage.Me(), Plan: p, Limits: limits, Registry: runs,
+		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"}}).Run(ctx, e)
+}
+
+// plan decides everything that the init will do.
+//
+// The program is the user also on the host, even if that is root: it works on the user's own files. What root could
+// write by its id alone is out of sight or read-only.
+func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
+	me := cage.Me()
+	p := &jail.Plan{Shared: true, Network: !c.Alone, UID: me.UID, GID: me.GID, Tmp: limits.Memory / 2,
+		Landlock: jail.IfPossible}
+	v := &host.View{}
+	if err := v.System(p, e.Etc); err != nil {
+		return nil, err
+	}
+	v.Furnish(p, host.User{Home: c.User.Home, Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden})
+	v.Hide(c.Data)
+	v.Show(c.Tool, false)
+	p.Dirs = append(p.Dirs, filepath.Dir(held))
+	v.Add(jail.Mount{Target: held, Empty: true})
+	extra := e.Env
+	if !c.Alone {
+		env, err := c.home(v)
+		if err != nil {
+			return nil, err
+		}
+		extra = append(env, extra...)
+	}
+	v.Add(jail.Mount{Source: c.Worktree, Target: c.Worktree, Write: !c.Alone, Host: true})
+	if !c.Alone { // it would take away what a cage that runs beside it has made
+		if err := c.hold(v); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.keep(v); err != nil {
+		return nil, err
+	}
+	for _, m := range c.Repo {
+		v.Add(jail.Mount{Source: m.Source, Target: m.Target, File: m.File, Write: m.Write})
+	}
+	v.Finish(p)
+	for _, m := range p.Mounts {
+		if m.Write && !m.Device {
+			p.Write = append(p.Write, m.Target)
+			if !m.Host {
+				p.Reach = append(p.Reach, m.Target)
+			}
+		}
+	}
+	p.Sockets = slices.DeleteFunc(host.BoundSockets(), func(socket string) bool {
+		return !paths.Within(socket, c.Worktree)
+	})
+	p.Argv, p.TTY, p.Dir = e.Argv, e.TTY != nil, e.Dir
+	p.Env = c.environment(extra)
+	if c.Alone {
+		p.Env = e.OwnEnv()
+	}
+	return p, nil
+}
+
+// home shows the home with caches of the cage's own over the user's, and the agent's part of it.
+func (c *Cage) home(v *host.View) (env []string, err error) {
+	home, ok := host.Real(c.User.Home)
+	if !ok {
+		return nil, nil
+	}
+	var lacking []string
+	for _, name := range guard.CacheRoots(home) {
+		missing, err := c.cache(v, home, name)
+		if err != nil {
+			return nil, err
+		}
+		if missing {
+			lacking = append(lacking, strings.TrimPrefix(name, home+"/"))
+		}
+	}
+	v.Add(jail.Mount{Source: home, Target: home, Host: true, With: lacking})
+	for _, at := range host.MountPoints() {
+		if at != home && paths.Within(at, home) {
+			v.Show(at, false)
+		}
+	}
+	return c.agentHome(v)
+}
+
+// usual are the caches that a cage has even where the user has none.
+func usual() []string { return []string{".cache", "go", ".npm", ".cargo", ".gradle", ".m2"} }
+
+// cache shows a cache of the cage's own, over the user's where there is one.
+func (c *Cage) cache(v *host.View, home, name string) (missing bool, err error) {
+	own, err := c.layer("caches", strings.TrimPrefix(name, home+"/"))
+	if err != nil {
+		return false, err
+	}
+	real, _ := host.Real(name)
+	st, err := os.Stat(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && !slices.Contains(usual(), strings.TrimPrefix(name, home+"/")):
+		// A tool that the user never ran: its directory would only be something that other tools stumble over.
+	case errors.Is(err, os.ErrNotExist):
+		v.Add(jail.Mount{Source: filepath.Join(own, "upper"), Target: name, Write: true})
+		return true, nil
+	case err != nil || !st.IsDir() || real == "":
+	case paths.Within(c.Worktree, real) || paths.Within(real, c.Worktree) || paths.Within(c.Data, real):
+		// Nothing may be laid over what the cage itself is in.
+	default:
+		v.Add(jail.Mount{Source: real, Target: real, Write: true, Layer: own})
+	}
+	return false, nil
+}
+
+// keep holds what git outside believes. Directories above are held as well: they could be moved away otherwise.
+func (c *Cage) keep(v *host.View) error {
+	if c.Alone {
+		return nil // there the worktree is read-only
+	}
+	for _, name := range slices.Concat(c.Kept, c.Empty) {
+		for dir := filepath.Dir(name); dir != c.Worktree && paths.Within(dir, c.Worktree); dir = filepath.Dir(dir) {
+			if st, err := os.Lstat(dir); err == nil && st.IsDir() {
+				v.Add(jail.Mount{Source: dir, Target: dir, Write: true, Host: true})
+			}
+		}
+	}
+	for _, name := range c.Kept {
+		st, err := os.Lstat(name)
+		if err != nil {
+			return err
+		}
+		if st.Mode()&os.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a link, which an agent could replace; put there what it leads to", name)
+		}
+		v.Add(jail.Mount{Source: name, Target: name, File: !st.IsDir(), Host: st.IsDir()})
+	}
+	for _, name := range c.Empty {
+		if err := os.MkdirAll(name, 0o755); err != nil { // as git itself does where a submodule is not checked out
+			return err
+		}
+		v.Add(jail.Mount{Target: name, Empty: true})
+	}
+	return nil
+}
+
+// hold keeps what starts something later in the worktree as it is. What is missing becomes an empty directory, which
+// nobody can write to and which Release removes. The agent's own directories are layers of the cage's own, because
+// agents write there and end if they can't; its own files that are missing are files without settings.
+func (c *Cage) hold(v *host.View) error {
+	missing := c.Missing()
+	dirs, files := settings()
+	for _, name := range append(dirs, files...) {
+		at := filepath.Join(c.Worktree, name)
+		st, err := os.Lstat(at)
+		switch {
+		case slices.Contains(missing, name):
+		case err != nil:
+			return err
+		case st.Mode()&os.ModeSymlink != 0:
+			return fmt.Errorf("%s is a link, which an agent could replace; put there what it leads to", at)
+		case st.IsDir() && c.owns(name):
+			layer, err := c.layer("own", name)
+			if err != nil {
+				return err
+			}
+			v.Add(jail.Mount{Source: at, Target: at, Write: true, Layer: layer})
+		default:
+			v.Add(jail.Mount{Source: at, Target: at, File: !st.IsDir()})
+		}
+	}
+	if err := whole.Write(c.made(), []byte(strings.Join(missing, "\n")), 0o600); err != nil {
+		return err
+	}
+	for _, name := range missing {
+		m, err := c.fill(name)
+		if err != nil {
+			return err
+		}
+		v.Add(m)
+	}
+	return nil
+}
+
+// fill makes something at a name in the worktree, so that something else can be mounted there.
+func (c *Cage) fill(name string) (m jail.Mount, err error) {
+	at := filepath.Join(c.Worktree, name)
+	if row, _ := c.agent(); slices.Contains(row.Settings, name) {
+		none := filepath.Join(c.Dir, "none.json")
+		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err == nil {
+			err = errors.Join(f.Close(), whole.Write(none, []byte("{}\n"), 0o644))
+		}
+		return jail.Mount{Source: none, Target: at, File: true}, err
+	}
+	m = jail.Mount{Target: at, Empty: true}
+	if c.owns(name) {
+		layer, err := c.layer("own", name)
+		if err != nil {
+			return m, err
+		}
+		m = jail.Mount{Source: filepath.Join(layer, "upper"), Target: at, Write: true}
+	}
+	return m, os.Mkdir(at, 0o755)
+}
+
+// layer makes the directories of a layer of the cage's own.
+func (c *Cage) layer(kind, name string) (string, error) {
+	dir := filepath.Join(c.Dir, kind, strings.ReplaceAll(name, "/", "-"))
+	err := os.MkdirAll(filepath.Join(dir, "upper"), 0o755)
+	return dir, errors.Join(err, os.MkdirAll(filepath.Join(dir, "work"), 0o755))
+}
+
+// made names what hold has made.
+func (c *Cage) made() string { return filepath.Join(c.Dir, "made") }
+
+// Release removes what hold has made, if it is still empty, and names what is not: somebody outside has taken away what
+// held its place. It must not be called while a cage runs: that takes it away as well.
+func (c *Cage) Release() (filled []string) {
+	names, _ := os.ReadFile(c.made())
+	for name := range strings.Lines(string(names)) {
+		at := filepath.Join(c.Worktree, strings.TrimSpace(name))
+		st, err := os.Lstat(at)
+		switch {
+		case err != nil:
+		case st.IsDir():
+			if unix.Rmdir(at) != nil { // something is there
+				filled = append(filled, at)
+			}
+		case st.Mode().IsRegular() && st.Size() == 0:
+			_ = os.Remove(at)
+		default:
+			filled = append(filled, at)
+		}
+	}
+	_ = os.Remove(c.made())
+	return filled
+}

@@ -1,0 +1,64 @@
+package caged
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/box/host"
+	"github.com/cco-dev/cco/internal/guard/hook"
+)
+
+// held is where a cage and a kernel-held box have a read-only mount, which only cco makes: the hook asks for it.
+const held = hook.Held
+
+// agent is the row of the program that is started, if it is known.
+func (c *Cage) agent() (roster.Row, bool) {
+	name := filepath.Base(c.Program)
+	for _, r := range roster.All() {
+		if slices.Contains(r.Programs, name) {
+			return r, true
+		}
+	}
+	return roster.Row{}, false
+}
+
+// owns says whether a directory in a worktree holds settings of the agent itself.
+func (c *Cage) owns(dir string) bool {
+	row, _ := c.agent()
+	return slices.ContainsFunc(row.Settings, func(name string) bool { return strings.HasPrefix(name, dir+"/") })
+}
+
+// environment is the user's, less what may hold a login: variables on the list that all boxes have, those of the agent
+// itself, and those that the user names.
+func (c *Cage) environment(extra []string) []string {
+	row, _ := c.agent()
+	keep := slices.Concat(host.Variables(), passed(), row.Variables, c.User.Pass)
+	var env []string
+	for _, kv := range c.User.Env {
+		name, _, ok := strings.Cut(kv, "=")
+		if ok && slices.ContainsFunc(keep, func(k string) bool { return matches(k, name) }) {
+			env = append(env, kv)
+		}
+	}
+	return append(append(env, "HOME="+c.User.Home, "PATH="+c.User.Path, "IS_SANDBOX=1"), extra...)
+}
+
+// matches compares a variable's name with one of a list, which may end in a star.
+func matches(pattern, name string) bool {
+	prefix, star := strings.CutSuffix(pattern, "*")
+	return pattern == name || star && strings.HasPrefix(name, prefix)
+}
+
+// passed are variables that a program on the user's own network and terminal needs beside those of every box.
+func passed() []string {
+	return []string{
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+		"NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "EDITOR", "VISUAL", "PAGER",
+		"TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLUMNS", "LINES", "LC_*", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+		"XDG_STATE_HOME", "XDG_CACHE_HOME",
+		"GOPATH", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GONOSUMDB", "GOPRIVATE", "CARGO_HOME",
+		"CI", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
+	}
+}

@@ -1,0 +1,94 @@
+package caged
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/probe"
+	"github.com/cco-dev/cco/internal/proc"
+)
+
+// Probes are the ways out that a cage holds against, of those that boxes are tried with. The network is the user's own,
+// and so is the machine as far as it is read.
+func Probes() []string {
+	return []string{
+		"host-repository-write", "logins", "tool", "system", "outside-pids", "outside-kill", "outside-ptrace", "init-ptrace",
+		"init-root", probe.OutsideIPC, "path-socket", "abstract-socket", probe.Capabilities, "setuid", probe.UserNamespace,
+		"mount", "remount", "chroot", "file-handle", "proc-sys", "host-settings", "cgroup", "devices", "terminal", "keyring",
+		"kernel-surface", "foreign-calls",
+	}
+}
+
+// Try tries the ways out of this cage, one after the other, from inside, with bait in a directory of the caller's that
+// is outside the worktree.
+func (c *Cage) Try(ctx context.Context, outside string) ([]probe.Finding, error) {
+	bait, done, err := c.bait(ctx, outside)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	data, err := json.Marshal(bait)
+	if err != nil {
+		return nil, err
+	}
+	var out, words bytes.Buffer
+	err = c.Run(ctx, box.Exec{Argv: append([]string{c.Tool, "probe"}, Probes()...), Dir: c.Worktree,
+		Stdin: bytes.NewReader(data), Stdout: &out, Stderr: &words})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, words.String())
+	}
+	var found []probe.Finding
+	for line := range strings.Lines(out.String()) {
+		var f probe.Finding
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			return nil, fmt.Errorf("read what the probes say: %w", err)
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// bait lays out what the probes look for.
+func (c *Cage) bait(ctx context.Context, outside string) (b probe.Bait, done func(), err error) {
+	b = probe.Bait{Repo: filepath.Join(outside, "repository"), Tool: c.Tool, Mine: c.Worktree, Init: 1,
+		Marker: "cco-cage-outside", Socket: filepath.Join(outside, "socket"),
+		Abstract: fmt.Sprintf("@cco-cage-%d", os.Getpid())}
+	login := filepath.Join(c.User.Home, ".ssh")
+	if _, err := os.Stat(login); err == nil {
+		b.Logins = []string{login}
+	}
+	if err := os.MkdirAll(b.Repo, 0o700); err != nil {
+		return b, nil, err
+	}
+	if err := os.WriteFile(filepath.Join(b.Repo, "tracked"), []byte("yours\n"), 0o600); err != nil {
+		return b, nil, err
+	}
+	var listen net.ListenConfig
+	path, err := listen.Listen(ctx, "unix", b.Socket)
+	if err != nil {
+		return b, nil, err
+	}
+	abstract, err := listen.Listen(ctx, "unix", b.Abstract)
+	if err != nil {
+		return b, nil, errors.Join(err, path.Close())
+	}
+	in, hold, err := os.Pipe()
+	if err != nil {
+		return b, nil, errors.Join(err, path.Close(), abstract.Close())
+	}
+	other, err := proc.Start(ctx, proc.Cmd{Argv: []string{c.Tool, "probe", "wait", b.Marker}, Stdin: in, TiedToUs: true})
+	_ = in.Close()
+	if err != nil {
+		return b, nil, errors.Join(err, path.Close(), abstract.Close(), hold.Close())
+	}
+	b.Pid = other.Pid()
+	return b, func() { _, _, _, _ = path.Close(), abstract.Close(), hold.Close(), other.Wait() }, nil
+}
