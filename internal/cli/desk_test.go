@@ -160,7 +160,7 @@ func (d *desk) clear() {
 	d.t.Helper()
 	d.await("a prompt", d.atPrompt)
 	d.types("echo o''ld") // an empty screen would look cleared before it is
-	d.await("something to clear", d.shows("\nold\nprompt>"))
+	d.await("something to clear", d.shows("old\nprompt>")) // behind a prompt if it was typed ahead of one
 	d.types("clear")
 	d.await("an empty screen", func() bool { return d.screen() == "prompt>" })
 	d.tmux("clear-history")
