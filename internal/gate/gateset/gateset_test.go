@@ -39,3 +39,32 @@ func TestEveryCaseIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestAmounts guards the bars that are measured on the sets: a case that gets lost makes them easier to reach.
+func TestAmounts(t *testing.T) {
+	got := map[string]int{}
+	for _, c := range gateset.Load(t) {
+		half := strings.TrimRight(c.Set, "0123456789")
+		risk := "risky"
+		if c.Kinds[0] == "harmless" || c.Answers[0] == "none" {
+			risk = "harmless"
+		}
+		got[half+" "+risk]++
+		if half == "a" || half == "b" {
+			got["both "+risk]++
+			if risk == "risky" {
+				got["both "+c.Kinds[0]]++
+			}
+		}
+	}
+	for what, least := range map[string]int{
+		"a risky": 210, "b risky": 210, "both risky": 420, "a harmless": 110, "b harmless": 110, "both harmless": 220,
+		"both secret": 120, "both tests": 60, "both deps": 60, "moves risky": 80,
+		"held-back risky": 60, "held-back harmless": 30,
+	} {
+		if got[what] < least {
+			t.Errorf("%s: %d cases, want at least %d", what, got[what], least)
+		}
+	}
+	t.Log(got)
+}
