@@ -114,13 +114,13 @@ func (h Hook) answer(r result) int {
 		return exitAllow
 	}
 	if IsHeld(h.Mounts) {
-		h.report(r, "noted")
+		h.report(r, noted)
 		return exitAllow
 	}
 	message := r.verdict.Message()
 	// Nobody is left to tell if these can't be written: the code denies.
 	_, _ = io.WriteString(h.Err, message+"\n")
 	_, _ = io.WriteString(h.Out, `{"decision":"block","reason":`+jsontext.Quote(message)+"}\n")
-	h.report(r, "denial")
+	h.report(r, denied)
 	return exitDeny
 }
