@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/guard/settings"
 )
@@ -24,6 +25,8 @@ func guardInstallCommand(a *commands) *cobra.Command {
 		Long: `Put the guard around a worktree or clone of yours: its hook is registered with the
 agents given, or with those that are on PATH. Other settings and comments stay as
 they are, and ` + "`cco guard uninstall`" + ` puts back what was there.
+
+` + app.HoldFirst + `.
 
 With --system, which needs root, the settings are those of a box: nobody on this
 machine can switch them off, and agents can work in this directory alone. It is
@@ -53,7 +56,8 @@ the directories for temporary files either.`,
 
 // installed says what is guarded now, and what is not.
 func (a *commands) installed(i settings.Installation, agents []string, system bool) error {
-	a.IO.Say("the guard is around %s for %s", i.Dir, strings.Join(agents, ", "))
+	a.IO.Say("%s", app.HoldFirst)
+	a.IO.Say("the guard's hook is around %s for %s", i.Dir, strings.Join(agents, ", "))
 	if system {
 		return nil
 	}
