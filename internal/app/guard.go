@@ -142,7 +142,7 @@ func findGuard() (string, error) {
 
 // InstallGuard puts the guard around a workspace. host is the repository that must not be touched, if it isn't a linked
 // worktree's main one. The agents are those on PATH if none is named.
-func (a *App) InstallGuard(ctx context.Context, dir, host string, o *settings.Options) (settings.Installation, error) {
+func (a *App) InstallGuard(dir, host string, o *settings.Options) (settings.Installation, error) {
 	i, err := a.Guard(dir)
 	if err != nil {
 		return i, err
@@ -159,10 +159,7 @@ func (a *App) InstallGuard(ctx context.Context, dir, host string, o *settings.Op
 	}
 	o.Nonce = rand.Text()
 	policy.AuditLog = filepath.Join(a.Dirs.Data, audit.FileName)
-	if err := i.Install(policy, *o); err != nil || !policy.Linked {
-		return i, err
-	}
-	return i, a.WatchWorktree(ctx, i.Dir)
+	return i, i.Install(policy, *o)
 }
 
 // agentsHere are those of the agents given that are on PATH, or the default.

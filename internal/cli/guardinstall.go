@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,8 +33,8 @@ meant for machines that belong to an agent. With --strict, agents may not write 
 the directories for temporary files either.`,
 		Example: `  cco guard install
   cco guard install --agent claude,codex ../feature`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			i, err := a.InstallGuard(cmd.Context(), first(args), host, &o)
+		RunE: func(_ *cobra.Command, args []string) error {
+			i, err := a.InstallGuard(first(args), host, &o)
 			if err != nil {
 				return err
 			}
@@ -122,7 +121,6 @@ func guardUninstallCommand(a *commands) *cobra.Command {
 				return err
 			}
 			files, err := i.Uninstall()
-			err = errors.Join(err, a.Unwatch(i))
 			for _, f := range files {
 				a.IO.Say("put back %s", f)
 			}
