@@ -1,5 +1,5 @@
-// Package canary tells what moved in a repository of the user's while an agent ran that only the guard kept from it: refs
-// and configuration, before and after. It changes nothing there, and can't know who moved something.
+// Package canary tells what moved in a repository of the user's while an agent ran that nothing held: refs and
+// configuration, before and after. It changes nothing there, and can't know who moved something.
 package canary
 
 import (

@@ -8,12 +8,12 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// maxNested bounds how many names in a worktree are looked at for repositories in it. A start of an agent waits for that.
+// maxNested bounds how many names in a worktree are looked at for repositories in it: an agent's start waits for that.
 const maxNested = 5_000
 
 // Nested finds repositories that lie in a worktree, those nearest to its top first. It looks at names alone, follows no
-// link, and goes into none that it finds. What is known, such as a submodule's .git, is left out. It stops after so many
-// names that the user would notice.
+// link, and goes into none that it finds. What is known, such as a submodule's .git, is left out. It stops before the
+// user would notice.
 func Nested(top string, known []string) (found []string) {
 	left := maxNested
 	for dirs := []string{top}; len(dirs) > 0 && left > 0; dirs = dirs[1:] {
@@ -31,6 +31,8 @@ func Nested(top string, known []string) (found []string) {
 		}
 	}
 	return slices.DeleteFunc(found, func(dir string) bool {
-		return slices.ContainsFunc(known, func(k string) bool { return k == filepath.Join(dir, ".git") || paths.Within(dir, k) })
+		return slices.ContainsFunc(known, func(name string) bool {
+			return name == filepath.Join(dir, ".git") || paths.Within(dir, name)
+		})
 	})
 }

@@ -12,7 +12,8 @@ import (
 
 func TestNestedRepositoriesAreFoundByName(t *testing.T) {
 	top := t.TempDir()
-	for _, dir := range []string{".git/x/.git", "a/b/own/.git/objects", "a/b/own/deeper/.git", "sub", "other/tree", "dir"} {
+	for _, dir := range []string{".git/x/.git", "a/b/own/.git/objects", "a/b/own/deeper/.git", "sub", "other/tree",
+		"dir"} {
 		must.Do(t, os.MkdirAll(filepath.Join(top, dir), 0o755))
 	}
 	for _, name := range []string{"sub/.git", "other/tree/.git", "dir/file"} {

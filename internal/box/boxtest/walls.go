@@ -12,12 +12,12 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// held shows that the guard's hook is told where the kernel holds, and that programs can't change what it is told. Where
-// nothing holds, a program sees what this one sees.
+// held shows that the guard's hook is told where the kernel holds, and that programs can't change what it is told.
+// Where nothing holds, a program sees what this one sees.
 func held(s *suite) {
 	s.session(one)
-	const tries = `for try in 'umount -l AT' 'mount -t tmpfs x AT' 'mount -o remount,rw AT' 'rmdir AT' 'mv AT /run/cco/x' ` +
-		`'touch AT/x' 'unshare -Urm mount -t tmpfs x AT'; do
+	const tries = `for try in 'umount -l AT' 'mount -t tmpfs x AT' 'mount -o remount,rw AT' 'rmdir AT' ` +
+		`'mv AT /run/cco/x' 'touch AT/x' 'unshare -Urm mount -t tmpfs x AT'; do
 	$(echo "$try" | sed "s,AT,$1,") 2> /dev/null && echo "GOT THROUGH: $try"
 done; `
 	const sees = `grep -c " $1 ro," /proc/self/mountinfo; :`

@@ -327,7 +327,7 @@ type Denial struct {
 	At      time.Time `json:"at" doc:"when"`
 	Session string    `json:"session" doc:"whose"`
 	Agent   string    `json:"agent,omitempty" doc:"its agent"`
-	Kind    string    `json:"kind" doc:"denial; noted, where the kernel holds the agent and nothing is denied; canary or accepted"`
+	Kind    string    `json:"kind" doc:"denial, noted where the kernel holds and nothing is denied, canary or accepted"`
 	Rule    string    `json:"rule,omitempty" doc:"that it broke"`
 	Tool    string    `json:"tool,omitempty" doc:"that was called"`
 	Reason  string    `json:"reason" doc:"why"`
