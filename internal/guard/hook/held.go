@@ -12,10 +12,8 @@ import (
 const mountTable = "/proc/self/mountinfo"
 
 // IsHeld says whether a table of mounts, the kernel's own if none is named, shows that the kernel holds the agent: a
-// read-only mount exactly at paths.Held, which cco makes before the agent starts. Nothing else about the path counts,
-// since an agent may be able to make a directory; and no variable, since an agent's settings in a repository can set
-// those. An agent that nothing holds can make the mount for its own children, in namespaces of its own: the hook that
-// such a child would ask is fooled, the one that was asked about starting it was not.
+// read-only mount exactly at paths.Held. An agent may be able to make a directory there, and a repository's settings can
+// set variables, so neither counts. In namespaces of its own an agent can fool the hooks of its children, not its own.
 func IsHeld(table string) (held bool) {
 	data, _ := ReadFile(cmp.Or(table, mountTable)) // nothing is held if it can't be read
 	for line := range strings.Lines(string(data)) {

@@ -121,6 +121,6 @@ func (h Hook) answer(r result) int {
 	// Nobody is left to tell if these can't be written: the code denies.
 	_, _ = io.WriteString(h.Err, message+"\n")
 	_, _ = io.WriteString(h.Out, `{"decision":"block","reason":`+jsontext.Quote(message)+"}\n")
-	h.report(r, denied)
+	h.report(r, "denial")
 	return exitDeny
 }

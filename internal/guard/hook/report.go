@@ -25,11 +25,8 @@ func (h Hook) reportTurn() {
 	}
 }
 
-// These are the kinds of reports.
-const (
-	denied = "denial"
-	noted  = "noted" // the kernel holds the agent, and the call runs
-)
+// noted is the kind of a report on a call that runs, because the kernel holds the agent.
+const noted = "noted"
 
 // report tells of a call wherever it is logged. The verdict stands whatever becomes of the report.
 func (h Hook) report(r result, kind string) {
