@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"cmd/cco-guard":  {"guard/hook"},
 
 	"app": {"agent", "agent/install", "agent/roster", "audit", "box", "box/container", "box/lima", "box/native",
-		"box/verify", "box/worktree", "broker", "broker/sets", "canary", "config", "doctor", "door", "forge", "gate",
+		"box/verify", "box/worktree", "broker", "broker/sets", "config", "doctor", "door", "forge", "gate",
 		"git", "git/aside", "guard", "guard/caged", "guard/discover", "guard/hook", "guard/settings", "guest", "proc",
 		"provision", "session", "store", "term", "tree", "whole"},
 	"cli": {"agent", "agent/event", "agent/install", "agent/roster", "app", "audit", "box", "box/verify", "broker",
@@ -76,7 +76,7 @@ var layers = map[string][]string{
 	"inside/gitwrap":   {},
 	"inside/relay":     {"proc", "socket"},
 	"inside/script":    {"agent/event", "proc", "whole"},
-	"canary":           {"git", "proc", "tree", "whole"},
+	"canary":           {"git", "whole"},
 	"forge":            {},
 	"forge/github":     {"forge", "forge/wire", "git"},
 	"forge/forgetest":  {"forge", "forge/wire", "git", "must", "proc"},

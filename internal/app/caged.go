@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/aside"
 	"github.com/cco-dev/cco/internal/guard/caged"
 	"github.com/cco-dev/cco/internal/paths"
@@ -45,6 +47,10 @@ func (a *App) Caged(ctx context.Context, worktree string, argv []string,
 			return apart(err)
 		}
 		defer func() { _ = k.repo.Close() }()
+	}
+	for _, dir := range git.Nested(c.Worktree, slices.Concat(c.Kept, c.Empty)) {
+		a.IO.Warn("%s is a repository in the worktree, and no submodule: an agent can change its .git, and what that "+
+			"names would run at your next git there", git.Quote(dir))
 	}
 	defer func() {
 		for _, name := range c.Release() {

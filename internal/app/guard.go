@@ -23,6 +23,9 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
+// HoldFirst is what install and doctor recommend first, and the docs in the same words.
+const HoldFirst = "`cco guard run -- claude` holds an agent by the kernel; the hook is advice"
+
 // workspace is a directory, or the current repository if none is named.
 func (a *App) workspace(dir string) (string, error) {
 	return filepath.Abs(cmp.Or(dir, RepoTop(a.Dir), a.Dir))
@@ -47,9 +50,10 @@ func (a *App) Policy(dir, host string) (guard.Policy, error) {
 	return discover.Policy(dir, host, a.Home)
 }
 
-// Checked is what each layer says of a command beforehand. What the kernel would hold of it belongs beside the hook.
+// Checked is what each layer says of a command beforehand.
 type Checked struct {
 	Hook guard.Verdict
+	Cage string // what the kernel would hold of it under `cco guard run`
 }
 
 // Check says what would become of a command that an agent runs in a workspace.
@@ -58,7 +62,34 @@ func (a *App) Check(policy guard.Policy, command string) Checked {
 	if paths.Within(a.Dir, policy.Workspace) {
 		cwd = a.Dir
 	}
-	return Checked{Hook: guard.Decide(policy, hook.Links{}, guard.Command(cwd, command))}
+	v := guard.Decide(policy, hook.Links{}, guard.Command(cwd, command))
+	return Checked{Hook: v, Cage: inCage(policy, v)}
+}
+
+// inCage says what a cage would do about a command. It needs no knowledge of the command: the rule says what the hook
+// minds, and a cage is the same for every command.
+func inCage(p guard.Policy, v guard.Verdict) string {
+	fresh := slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev/shm"}, func(dir string) bool {
+		return paths.Within(v.Path, dir) && !paths.Within(v.Path, p.Workspace)
+	})
+	if fresh {
+		return "held: /tmp and the like are fresh there, and gone afterwards"
+	}
+	held, ok := map[guard.Rule]string{
+		guard.RuleDirectory: "it may go there and read, and everything in " + v.Path + " is read-only",
+		guard.RuleWrite:     v.Path + " is read-only",
+		guard.RulePath:      v.Path + " is read-only",
+		guard.RuleGit:       "git has a repository of its own, and " + v.Path + " is read-only",
+		guard.RuleSelf:      v.Path + " is read-only, or the agent writes to a layer that you never see",
+		guard.RuleDeputy: "sockets of daemons, other processes and your logins are out of sight, and nothing gains rights; " +
+			"the network is yours",
+		guard.RuleAgent: "it would be in the same cage",
+		guard.RuleTyped: "what is typed into it would be in the same cage",
+	}[v.Rule]
+	if v.Allow || !ok {
+		held = "whatever it does, of yours only the worktree, its branch and new branches can change"
+	}
+	return "held: " + held
 }
 
 // DecideBatch answers the calls in a file of JSON lines; "-" is standard input.
@@ -111,7 +142,7 @@ func findGuard() (string, error) {
 
 // InstallGuard puts the guard around a workspace. host is the repository that must not be touched, if it isn't a linked
 // worktree's main one. The agents are those on PATH if none is named.
-func (a *App) InstallGuard(ctx context.Context, dir, host string, o *settings.Options) (settings.Installation, error) {
+func (a *App) InstallGuard(dir, host string, o *settings.Options) (settings.Installation, error) {
 	i, err := a.Guard(dir)
 	if err != nil {
 		return i, err
@@ -128,10 +159,7 @@ func (a *App) InstallGuard(ctx context.Context, dir, host string, o *settings.Op
 	}
 	o.Nonce = rand.Text()
 	policy.AuditLog = filepath.Join(a.Dirs.Data, audit.FileName)
-	if err := i.Install(policy, *o); err != nil || !policy.Linked {
-		return i, err
-	}
-	return i, a.WatchWorktree(ctx, i.Dir)
+	return i, i.Install(policy, *o)
 }
 
 // agentsHere are those of the agents given that are on PATH, or the default.
@@ -164,7 +192,7 @@ func (a *App) CheckGuard(ctx context.Context, dir string) ([]settings.Finding, e
 	}
 	if len(agents) == 0 {
 		return []settings.Finding{{What: "installed", State: settings.Off, Detail: "the guard is not around " + i.Dir,
-			Mend: "cco guard install"}}, nil
+			Mend: HoldFirst + ", which `cco guard install` puts here"}}, nil
 	}
 	return i.Check(ctx, agents, a.Env), nil
 }

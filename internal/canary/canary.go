@@ -1,207 +1,134 @@
-// Package canary tells what changed in a repository of the user's while an agent was able to write to it: it takes a
-// picture before, compares after, and gives each difference in words, with the commands that undo it. It changes
-// nothing in the repository and starts nothing there. It opens everything by descriptors, follows no link, waits for no
-// special file, and is bounded in time and size.
+// Package canary tells what moved in a repository of the user's while an agent ran that nothing held: refs and
+// configuration, before and after. It changes nothing there, and can't know who moved something.
 package canary
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/paths"
-	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
-// Own is what of the repository belongs to the agent, and in which session it is; the zero value is nothing.
-type Own struct {
-	Branch string `json:"branch,omitempty"` // without refs/heads/
-	Admin  string `json:"admin,omitempty"`  // the name of its linked worktree, below worktrees/
+// setting precedes the key of a setting, which is no ref's name.
+const setting = "config "
 
-	Session string `json:"session,omitempty"`
-	Box     string `json:"box,omitempty"`
-}
+// Picture is a repository at one moment: what HEAD and each ref hold, and what each setting is.
+type Picture map[string]string
 
-// Kind says what sort of thing a finding is about. Findings are told in this order.
-type Kind string
-
-// The kinds of findings.
-const (
-	KindUnreadable Kind = "unreadable" // something could not be compared
-	KindOdd        Kind = "odd"        // a link, a special file, a file with a second name: git would use it unasked
-	KindHook       Kind = "hook"
-	KindConfig     Kind = "config"
-	KindFile       Kind = "file" // anything else that steers git
-	KindLock       Kind = "lock" // git does not work while it is there
-	KindWorktree   Kind = "worktree"
-	KindHead       Kind = "head"
-	KindRef        Kind = "ref"
-	KindStash      Kind = "stash"
-	KindIndex      Kind = "index"
-)
-
-func order() []Kind {
-	return []Kind{KindUnreadable, KindOdd, KindHook, KindConfig, KindFile, KindLock, KindWorktree, KindHead, KindRef,
-		KindStash, KindIndex}
-}
-
-// Finding is one difference. Its texts are safe to show on a terminal.
-type Finding struct {
-	Kind   Kind     `json:"kind"`
-	What   string   `json:"what"`
-	New    bool     `json:"new"` // it was added and stands in nothing's way, such as a new branch
-	Words  string   `json:"words"`
-	Detail []string `json:"detail,omitempty"`
-	Undo   []string `json:"undo,omitempty"` // commands for a shell; none where only a person can tell
-}
-
-// Report is everything that changed while one session ran, or since the guard was put around a worktree.
-type Report struct {
-	Worktree string    `json:"worktree"`
-	Session  string    `json:"session,omitempty"`
-	Box      string    `json:"box,omitempty"`
-	Repo     string    `json:"repo"`
-	Since    time.Time `json:"since,omitzero"`
-	Time     time.Time `json:"time,omitzero"`
-	Findings []Finding `json:"findings"`
-}
-
-// Changed gives the findings that are more than new.
-func (r Report) Changed() []Finding {
-	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.New })
-}
-
-const (
-	pictureFile = "picture.json"
-	reportFile  = "report.json"
-	copiesDir   = "copies"
-)
-
-// Take takes a picture of a repository, and keeps it in dir, which must be out of the agent's reach. A picture that is
-// there already is replaced.
-func Take(ctx context.Context, repo *git.Repo, dir string, own Own, now time.Time) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("take a picture of %s: %w", clean(repo.CommonDir), errors.Join(err, Drop(dir)))
-		}
-	}()
-	if err := errors.Join(Drop(dir), os.MkdirAll(filepath.Join(dir, copiesDir), 0o700)); err != nil {
-		return err
+// Take looks at a repository. Its configuration is all that git heeds there, also what is in the user's home.
+func Take(ctx context.Context, repo *git.Repo) (Picture, error) {
+	refs, err := repo.Refs(ctx)
+	if err != nil {
+		return nil, err
 	}
-	p := &picture{Own: own, Top: repo.Top, Common: repo.CommonDir, Format: repo.ObjectFormat, Time: now, dir: dir}
-	p.Outside = outside(repo)
-	used := 0
-	keep := func(path string, e Entry, content []byte) error {
-		if !isIndex(path) {
-			if used += len(content); used > maxCopies {
-				return nil
-			}
-		}
-		return os.WriteFile(p.copyOf(e), content, 0o600)
+	head, err := repo.Host().Line(ctx, "symbolic-ref", "-q", "HEAD")
+	if err != nil { // it names a commit, or an agent has broken it
+		head, _ = repo.Host().Line(ctx, "rev-parse", "-q", "--verify", "HEAD")
 	}
-	if err := p.look(ctx, keep); err != nil {
-		return err
-	}
-	return writeJSON(filepath.Join(dir, pictureFile), p)
-}
-
-// outside lists what steers git and is not below .git: directories of hooks, and a linked worktree's .git file.
-func outside(repo *git.Repo) []string {
-	var list []string
-	for _, name := range []string{repo.HooksDir(), filepath.Join(repo.CommonDir, "hooks")} {
-		real, err := filepath.EvalSymlinks(name)
-		if name != "" && err == nil && !slices.Contains(list, real) && !paths.Within(real, repo.CommonDir) {
-			list = append(list, real)
+	p := Picture{"HEAD": head}
+	for name, ref := range refs {
+		if p[name] = ref.OID; ref.Symref != "" {
+			p[name] = ref.Symref
 		}
 	}
-	file := filepath.Join(repo.Top, ".git")
-	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
-		list = append(list, file)
+	for _, s := range repo.Settings() {
+		p[setting+s.Key] += s.Value + "\n" // a key may have several values
+	}
+	return p, nil
+}
+
+// Moved is one thing that is not what it was.
+type Moved struct {
+	What string `json:"what"` // HEAD, a ref, or "config" and a key
+	Was  string `json:"was,omitempty"`
+	Is   string `json:"is,omitempty"`
+}
+
+// New says that it is only a ref more, which is in no other's way.
+func (m Moved) New() bool { return m.Was == "" && strings.Count(m.What, "/") > 1 && !m.config() }
+
+func (m Moved) config() bool { return strings.HasPrefix(m.What, setting) }
+
+// Words tell it in a line. Values of settings may be logins, and are left out.
+func (m Moved) Words() string {
+	what := safetext.Line(m.What)
+	short := func(v string) string {
+		if !strings.HasPrefix(v, "refs/") {
+			v = git.Short(v)
+		}
+		return safetext.Line(git.Clip(v))
+	}
+	switch {
+	case m.config():
+		return what + " was changed"
+	case m.Was == "":
+		return what + " is new, at " + short(m.Is)
+	case m.Is == "":
+		return what + " is gone; it was at " + short(m.Was)
+	}
+	return fmt.Sprintf("%s moved from %s to %s", what, short(m.Was), short(m.Is))
+}
+
+// Compare gives what is different in a later picture.
+func Compare(was, is Picture) (list []Moved) {
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		if was[what] != is[what] {
+			list = append(list, Moved{What: what, Was: was[what], Is: is[what]})
+		}
 	}
 	return list
 }
 
-// Compare says what is different from the picture in dir.
-func Compare(ctx context.Context, dir string, now time.Time) (Report, error) {
-	before := &picture{dir: dir}
-	if err := readJSON(filepath.Join(dir, pictureFile), before); err != nil {
-		return Report{}, fmt.Errorf("read the picture: %w", err)
-	}
-	found := before.compare(ctx)
-	if err := ctx.Err(); err != nil {
-		return Report{}, fmt.Errorf("compare with the picture: %w", err)
-	}
-	return Report{Session: before.Own.Session, Box: before.Own.Box, Worktree: before.Top, Repo: before.Common,
-		Since: before.Time, Time: now, Findings: found}, nil
+// Report is what moved while one session ran. It has the picture before until it is compared.
+type Report struct {
+	Session string    `json:"session"`
+	Box     string    `json:"box"`
+	Repo    string    `json:"repo"`
+	Since   time.Time `json:"since,omitzero"`
+	Time    time.Time `json:"time,omitzero"`
+	Before  Picture   `json:"before,omitempty"`
+	Moved   []Moved   `json:"moved"`
 }
 
-// Conclude compares and keeps the report, for as long as dir has the picture; nil says that there is nothing to tell.
-// So it makes no difference whether the process that took the picture or another one concludes. What was told before is
-// all that is told later, as far as it is still there.
-func Conclude(ctx context.Context, dir string, now time.Time) (r *Report, first bool, err error) {
-	if r, err = ReadReport(dir); err != nil {
-		return nil, false, err
+// Count sums up a report.
+func (r Report) Count() string {
+	fresh := 0
+	for _, m := range r.Moved {
+		if m.New() {
+			fresh++
+		}
 	}
-	found, err := Compare(ctx, dir, now)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	if first = r == nil; first {
-		r = &found
-	}
-	r.Findings = slices.DeleteFunc(r.Findings, found.lacks)
-	if len(r.Findings) == 0 {
-		return nil, first, Drop(dir)
-	}
-	return r, first, writeJSON(filepath.Join(dir, reportFile), r)
+	return fmt.Sprintf("%d moved, %d new in your repository", len(r.Moved)-fresh, fresh)
 }
 
-// lacks says whether something that was told is gone. What could not be looked at is not, unless the whole repository
-// is. Of one file the words change with whatever else is changed in it.
-func (r Report) lacks(told Finding) bool {
-	if _, err := os.Lstat(filepath.Dir(r.Repo)); errors.Is(err, fs.ErrNotExist) {
-		return true
+// Keep writes a report to a file, which must be out of the agent's reach as far as anything is.
+func (r Report) Keep(file string) error {
+	data, err := json.Marshal(r)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
-	return !slices.ContainsFunc(r.Findings, func(f Finding) bool {
-		return f.Kind == KindUnreadable || f.Kind == told.Kind && f.What == told.What &&
-			(f.Words == told.Words || f.Kind != KindRef && f.Kind != KindStash)
-	})
-}
-
-// ReadReport gives a report that was kept; nil if there is none.
-func ReadReport(dir string) (r *Report, err error) {
-	if err = readJSON(filepath.Join(dir, reportFile), &r); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the canary's report: %w", err)
-	}
-	return r, nil
-}
-
-// Drop forgets a picture and its report.
-func Drop(dir string) error { return tree.Remove(dir) }
-
-func writeJSON(path string, v any) error {
-	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return whole.Write(path, append(data, '\n'), 0o600)
+	return whole.Write(file, data, 0o600)
 }
 
-func readJSON(path string, v any) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
+// Read gives a report that was kept.
+func Read(file string) (r Report, err error) {
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
 	}
-	return json.Unmarshal(data, v)
+	return r, err
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 func guardCommand(a *commands) *cobra.Command {
 	c := Group("guard", "Keep an agent inside its workspace, with or without a box",
-		`The guard's hook looks at an agent's tool call before it runs, and denies what
-plainly leaves the workspace. Boxes have it built in; these commands show what it
-decides and put it around any worktree or clone of yours.
+		app.HoldFirst+`:
+it looks at a tool call before it runs, and denies what plainly leaves the workspace.
+Where the kernel holds, in a cage or a box, it denies nothing and only reports.
 
   cco guard run -- claude                            start an agent in a cage, here
   cco guard check -- 'cd /elsewhere && git commit'   what would be decided, and why
@@ -35,8 +36,8 @@ func guardCheckCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check [flags] -- 'COMMAND'", Short: "Say whether a command would be allowed, and why not (exit 7)",
 		Long: `Say whether the guard's hook would let an agent run a command in a worktree, and
-if not, which part of it is wrong, by which rule, and where it really leads. Nothing
-is run. What is allowed is not held by that: only the kernel of a box holds it.
+if not, which part of it is wrong, by which rule, and where it really leads; and what
+the cage of ` + "`cco guard run`" + ` would hold of it. Nothing is run.
 
 With --batch, calls are read as JSON lines {"id","cwd","tool_name","tool_input"}
 and answered in the same order.`,
@@ -80,12 +81,13 @@ type verdict struct {
 	Start   int        `json:"start,omitempty"` // in bytes
 	End     int        `json:"end,omitempty"`
 	Path    string     `json:"path,omitempty"`
+	Cage    string     `json:"cage"`
 }
 
 func (a *commands) showChecked(command string, checked app.Checked, asJSON bool) error {
 	v := checked.Hook
 	if asJSON {
-		out := verdict{"deny", v.Rule, v.Reason, v.Instead, v.Part, v.Start, v.End, v.Path}
+		out := verdict{"deny", v.Rule, v.Reason, v.Instead, v.Part, v.Start, v.End, v.Path, checked.Cage}
 		if v.Allow {
 			out.Verdict = "allow"
 		}
@@ -93,7 +95,7 @@ func (a *commands) showChecked(command string, checked app.Checked, asJSON bool)
 			return err
 		}
 	} else {
-		a.IO.Printf("%s", a.explained(command, v))
+		a.IO.Printf("%s\nin a cage: %s\n", a.explained(command, v), safetext.Text(checked.Cage))
 	}
 	if !v.Allow {
 		return &statusError{exitDenied}

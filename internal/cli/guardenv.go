@@ -21,7 +21,7 @@ func guardEnvCommand(a *commands) *cobra.Command {
 
 GIT_DIR breaks git init and git clone in test fixtures, and git inside
 submodules. In boxes without isolation a git wrapper frees such calls from it, unless
-the settings say guard.git_env = "plain".`,
+the settings say guard.git_env = "plain", which sets them in every box.`,
 		Example: "  cco guard env ../feature --json",
 		RunE: a.onPolicy(func(p guard.Policy) error {
 			gitDir := ""

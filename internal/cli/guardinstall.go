@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/guard/settings"
 )
@@ -25,14 +25,16 @@ func guardInstallCommand(a *commands) *cobra.Command {
 agents given, or with those that are on PATH. Other settings and comments stay as
 they are, and ` + "`cco guard uninstall`" + ` puts back what was there.
 
+` + app.HoldFirst + `.
+
 With --system, which needs root, the settings are those of a box: nobody on this
 machine can switch them off, and agents can work in this directory alone. It is
 meant for machines that belong to an agent. With --strict, agents may not write to
 the directories for temporary files either.`,
 		Example: `  cco guard install
   cco guard install --agent claude,codex ../feature`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			i, err := a.InstallGuard(cmd.Context(), first(args), host, &o)
+		RunE: func(_ *cobra.Command, args []string) error {
+			i, err := a.InstallGuard(first(args), host, &o)
 			if err != nil {
 				return err
 			}
@@ -53,7 +55,8 @@ the directories for temporary files either.`,
 
 // installed says what is guarded now, and what is not.
 func (a *commands) installed(i settings.Installation, agents []string, system bool) error {
-	a.IO.Say("the guard is around %s for %s", i.Dir, strings.Join(agents, ", "))
+	a.IO.Say("%s", app.HoldFirst)
+	a.IO.Say("the guard's hook is around %s for %s", i.Dir, strings.Join(agents, ", "))
 	if system {
 		return nil
 	}
@@ -118,7 +121,6 @@ func guardUninstallCommand(a *commands) *cobra.Command {
 				return err
 			}
 			files, err := i.Uninstall()
-			err = errors.Join(err, a.Unwatch(i))
 			for _, f := range files {
 				a.IO.Say("put back %s", f)
 			}

@@ -17,7 +17,7 @@ const followEvery = 200 * time.Millisecond
 func guardLogCommand(a *commands) *cobra.Command {
 	var follow, asJSON bool
 	c := &cobra.Command{
-		Use: "log", Short: "Show what the guard denied, and what the canary found", Args: AtMost(0),
+		Use: "log", Short: "Show what the guard denied or noted, and what the canary found", Args: AtMost(0),
 		Example: "  cco guard log\n  cco guard log --follow --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := audit.Open(a.Dirs.Data, time.Now)

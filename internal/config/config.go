@@ -144,10 +144,10 @@ type Notify struct {
 	Bell      bool
 }
 
-// The ways in which git is bound to a worktree box's workspace.
+// The ways in which git is bound to the workspace.
 const (
-	GitEnvWrapper = "wrapper" // GIT_DIR and GIT_WORK_TREE, and a git first on PATH that frees calls from them
-	GitEnvPlain   = "plain"   // GIT_DIR and GIT_WORK_TREE in the agent's environment, for every call
+	GitEnvWrapper = "wrapper" // the same where the kernel does not hold, with a git first on PATH that frees calls
+	GitEnvPlain   = "plain"   // GIT_DIR and GIT_WORK_TREE in the agent's environment, in every box
 )
 
 // Guard holds the settings of the guard.

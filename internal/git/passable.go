@@ -19,10 +19,10 @@ type WaitError struct {
 
 func (e *WaitError) Error() string {
 	if e.Does {
-		return fmt.Sprintf("git waits for something in %s: see what its settings include, and look with `cco guard canary`",
+		return fmt.Sprintf("git waits for something in %s: see what its settings include",
 			Quote(e.Path))
 	}
-	return fmt.Sprintf("git would wait at %s, which is no file: remove it, and look with `cco guard canary`",
+	return fmt.Sprintf("git would wait at %s, which is no file: remove it",
 		Quote(e.Path))
 }
 

@@ -71,46 +71,6 @@ func (r *Repo) HasObject(ctx context.Context, oid string) bool {
 	return err == nil || r.host.Run(ctx, nil, "cat-file", "-e", oid) == nil
 }
 
-// ConfigFile reads a configuration file alone: what it includes is not read. The file must be one that only we can
-// write, for git would wait for ever on a FIFO.
-func (h Host) ConfigFile(ctx context.Context, file string) ([]Setting, error) {
-	out, err := h.Out(ctx, "config", "--no-includes", "--file", file, "-z", "--list")
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
-	}
-	return ParseConfig(out), nil
-}
-
-// IndexFile lists an index by path: mode, object and stage of each entry, and whether git has been told to ignore its
-// changes. Caches of git are left out. The file must be one that only we can write.
-func (h Host) IndexFile(ctx context.Context, file string) (map[string]string, error) {
-	entries := map[string]string{}
-	c := h.With("GIT_INDEX_FILE="+file).Cmd("ls-files", "-s", "-v", "-z")
-	err := h.Scan(ctx, c, 0, func(line []byte) error {
-		meta, path, ok := strings.Cut(string(line), "\t")
-		if !ok {
-			return fmt.Errorf("unexpected line %s", Quote(Clip(string(line))))
-		}
-		entries[path] += meta + "\n"
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read index: %w", err)
-	}
-	return entries, nil
-}
-
-// HooksDir is the directory outside .git that core.hooksPath names, "" if there is none.
-func (r *Repo) HooksDir() string {
-	if dir := r.HooksInTree(); dir != "" {
-		return filepath.Join(r.Top, filepath.FromSlash(dir))
-	}
-	if dir := r.get("core.hookspath"); filepath.IsAbs(dir) && dir != nowhere {
-		return filepath.Clean(dir)
-	}
-	return ""
-}
-
 // HooksInTree gives the directory that core.hooksPath names, if it is in the worktree.
 func (r *Repo) HooksInTree() string {
 	dir := r.get("core.hookspath")

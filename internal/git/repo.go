@@ -158,6 +158,9 @@ func filterName(key string) (string, bool) {
 	return rest[:dot], true
 }
 
+// Settings are the configuration that git heeds in this repository, as it was when that was opened.
+func (r *Repo) Settings() []Setting { return r.config }
+
 // Host starts git in this repository.
 func (r *Repo) Host() Host { return r.host }
 

@@ -80,9 +80,6 @@ func (p *Policy) set(f jsontext.Field) error {
 			return nil
 		}
 	}
-	if f.Name == "remotes" { // older versions of cco wrote it
-		return nil
-	}
 	return errors.New("policy has an unknown field " + f.Name)
 }
 

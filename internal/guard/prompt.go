@@ -2,6 +2,10 @@ package guard
 
 import "strings"
 
+// CommitRule stands in the prompt, in the instructions for a box and in the skill, in the same words.
+const CommitRule = "Commits go to the current branch: leave other branches and tags alone, and change no commit " +
+	"that was there before you."
+
 // Prompt is the guard's part of a prompt: its rules with the real paths, so that an agent need not learn them from
 // denials.
 func Prompt(p Policy) string {
@@ -19,17 +23,16 @@ func Prompt(p Policy) string {
 	} else {
 		line("Never aim a git command at a repository outside the workspace.")
 	}
+	rule := CommitRule
 	if p.Branch != "" {
-		line("Commits go to the current branch, `" + p.Branch +
-			"`. Do not move, delete or check out other branches, make no tags, and do not change git's configuration.")
-	} else {
-		line("Commits go to the current branch.")
+		rule += " It is `" + p.Branch + "`."
 	}
+	line(rule + " Do not change git's configuration.")
 	if len(p.Scratch) > 0 {
 		line("Temporary files may go to `" + strings.Join(p.Scratch, "`, `") + "`, and you may work there.")
 	}
 	line("Do not touch the settings of this guard or of the agent's hooks.")
-	line("Violations are blocked and logged. If a command is denied, read the reason and do the same within the " +
-		"workspace; do not try to get around it.")
+	line("What leads outside is denied by a hook or fails by the kernel, and is logged. Read the reason and do the same " +
+		"within the workspace; do not try to get around it.")
 	return prompt
 }

@@ -13,8 +13,8 @@ func TestPromptNamesTheRealPaths(t *testing.T) {
 	if !strings.HasPrefix(text, "## SANDBOX RULES (CRITICAL)\n") {
 		t.Errorf("heading: %s", text)
 	}
-	for _, want := range []string{s.worktree, s.host, "agent/task-1", "relative paths", "blocked and logged",
-		"Never `cd`"} {
+	for _, want := range []string{s.worktree, s.host, "agent/task-1", "relative paths", "is logged",
+		"Never `cd`", guard.CommitRule} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

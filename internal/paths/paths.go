@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// Held is where boxes and cages that the kernel holds show that they are: a read-only mount is exactly there.
+const Held = "/run/cco/held"
+
 // Within says whether name is dir or lies below it. Both are clean; links are not followed.
 func Within(name, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")

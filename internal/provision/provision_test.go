@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/skill"
 )
 
 const skillPath = ".claude/skills/executing-plans-in-sandbox/SKILL.md"
@@ -159,5 +161,16 @@ func TestClaudeMDIsShortAndNamesTheSkill(t *testing.T) {
 	}
 	if n := strings.Count(text, "\n"); n > 40 {
 		t.Errorf("CLAUDE.md has %d lines, and every session pays for them", n)
+	}
+}
+
+// Guards against an agent that is told one thing by its prompt and another by its instructions or its skill.
+func TestTheyAllSayWhereCommitsGo(t *testing.T) {
+	texts := map[string]string{"prompt": guard.Prompt(guard.Policy{Workspace: "/w", Branch: "task"}),
+		"instructions": string(instructions), "skill": skill.For("plan.md")}
+	for name, text := range texts {
+		if !strings.Contains(text, guard.CommitRule) {
+			t.Errorf("the %s does not say %q", name, guard.CommitRule)
+		}
 	}
 }

@@ -203,7 +203,7 @@ type Run struct {
 	NoResume    bool          `json:"no_resume,omitempty"` // don't wait for it at all
 	Limits      Limits        `json:"limits"`
 	Budget      string        `json:"budget,omitempty"`    // what it shares with other sessions
-	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git in a worktree box
+	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git of the agent
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -177,8 +178,7 @@ func TestAReportIsReadWhileTheKeeperEnds(t *testing.T) {
 	lock := must.Get(s.keeperLock("0badcafe"))(t)
 	defer func() { _ = lock.Close() }()
 	picture := s.NewPicture("0badcafe")
-	must.Do(t, os.MkdirAll(picture, 0o700))
-	must.Do(t, os.WriteFile(filepath.Join(picture, "report.json"), []byte(`{"session":"0badcafe"}`), 0o600))
+	must.Do(t, canary.Report{Session: "0badcafe"}.Keep(picture))
 	r, err := s.reportOf(t.Context(), store.Session{ID: "0badcafe"}, picture, false)
 	if err != nil || r == nil || r.Session != "0badcafe" {
 		t.Errorf("%+v, %v", r, err)

@@ -20,8 +20,8 @@ func dear(s agenttest.Step) agenttest.Step {
 	return s
 }
 
-// The real claude, with a script as its model: it reaches limits that are raised on the page, thinks, calls, is denied
-// and refused, asks, and is answered there.
+// The real claude, with a script as its model: it reaches limits that are raised on the page, thinks, calls, is
+// refused, asks, and is answered there. What it would write outside is noted.
 func TestClaudeOnThePage(t *testing.T) {
 	r := viewtest.New(t)
 	model := agenttest.Serve(t,
@@ -152,7 +152,6 @@ func transcript(b *browser, id string) {
 	b.sees("It asks:")
 	some("thoughts", "details.thought summary", "Let me think of it.")
 	some("calls", "details.call summary", "refused.example")
-	some("denials", ".denied", "denied")
 	some("refusals", ".item.refused", "refused.example")
 	b.sees("<script>alert(1)</script>")
 	b.until("folded", "[...document.querySelectorAll('details.call')].every(e => !e.open)")

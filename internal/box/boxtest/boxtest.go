@@ -34,6 +34,7 @@ const (
 	Caches   Ability = "caches last as long as the box"
 	Memory   Ability = "memory is bounded"
 	Procs    Ability = "processes are bounded"
+	Held     Ability = "the kernel holds programs, and shows them that it does"
 	Told     Ability = "a stopped box refuses a run with an old record of it"
 )
 
@@ -73,6 +74,7 @@ func Run(t *testing.T, s Setup) {
 		{"Terminal", "", terminal},
 		{"Pseudoterminal", "", pseudoterminal},
 		{"CtrlC", "", ctrlC},
+		{"Held", "", held},
 		{"ReadOnly", ReadOnly, readOnly},
 		{"Views", Views, views},
 		{"Store", Store, store},

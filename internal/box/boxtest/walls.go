@@ -3,12 +3,32 @@ package boxtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/paths"
 )
+
+// held shows that the guard's hook is told where the kernel holds, and that programs can't change what it is told.
+// Where nothing holds, a program sees what this one sees.
+func held(s *suite) {
+	s.session(one)
+	const tries = `for try in 'umount -l AT' 'mount -t tmpfs x AT' 'mount -o remount,rw AT' 'rmdir AT' ` +
+		`'mv AT /run/cco/x' 'touch AT/x' 'unshare -Urm mount -t tmpfs x AT'; do
+	$(echo "$try" | sed "s,AT,$1,") 2> /dev/null && echo "GOT THROUGH: $try"
+done; `
+	const sees = `grep -c " $1 ro," /proc/self/mountinfo; :`
+	if slices.Contains(s.Lacks, Held) {
+		table, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
+		want := strings.Count(string(table), " "+paths.Held+" ro,")
+		wantText(s.T, s.out(sh(one, sees, paths.Held)), strconv.Itoa(want))
+		return
+	}
+	wantText(s.T, s.out(sh(one, tries+sees, paths.Held)), "1")
+}
 
 func readOnly(s *suite) {
 	s.session(one)

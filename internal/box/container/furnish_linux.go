@@ -32,7 +32,13 @@ func (r *container) furnish(room rooms.Room) error {
 			return err
 		}
 	}
-	r.mounts = append([]jail.Mount{room.Home, {Source: r.control(), Target: controlDir}}, room.Mounts...)
+	// The engine makes the mount by which programs are told that the kernel holds them.
+	held := filepath.Join(r.dir(), "held")
+	if err := os.Mkdir(held, 0o555); err != nil {
+		return err
+	}
+	r.mounts = append([]jail.Mount{room.Home, {Source: r.control(), Target: controlDir},
+		{Source: held, Target: paths.Held}}, room.Mounts...)
 	if err := r.caches(room.Home); err != nil {
 		return err
 	}

@@ -50,8 +50,6 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	v.Furnish(p, host.User{Home: c.User.Home, Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden})
 	v.Hide(c.Data)
 	v.Show(c.Tool, false)
-	p.Dirs = append(p.Dirs, filepath.Dir(held))
-	v.Add(jail.Mount{Target: held, Empty: true})
 	extra := e.Env
 	if !c.Alone {
 		env, err := c.home(v)

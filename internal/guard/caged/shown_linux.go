@@ -7,11 +7,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box/host"
-	"github.com/cco-dev/cco/internal/guard/hook"
 )
-
-// held is where a cage and a kernel-held box have a read-only mount, which only cco makes: the hook asks for it.
-const held = hook.Held
 
 // agent is the row of the program that is started, if it is known.
 func (c *Cage) agent() (roster.Row, bool) {

@@ -114,7 +114,7 @@ func (h Hook) answer(r result) int {
 		return exitAllow
 	}
 	if IsHeld(h.Mounts) {
-		h.report(r, "noted")
+		h.report(r, noted)
 		return exitAllow
 	}
 	message := r.verdict.Message()

@@ -304,7 +304,7 @@ func TestWhereTheKernelHoldsDenialsAreOnlyNoted(t *testing.T) {
 			kind = `"kind":"noted"`
 		}
 		if line := must.Get(os.ReadFile(log))(t); code != c.code || (out+words == "") != (c.code == 0) ||
-			!strings.Contains(string(line), kind) {
+			!strings.Contains(string(line), kind) || strings.Contains(string(line), "denied") != (c.code == 2) {
 			t.Errorf("%s: code %d, out %q, err %q, log %s", name, code, out, words, line)
 		}
 	}

@@ -25,7 +25,10 @@ func (h Hook) reportTurn() {
 	}
 }
 
-// report tells of a denial wherever it is logged. The verdict stands whatever becomes of the report.
+// noted is the kind of a report on a call that runs, because the kernel holds the agent.
+const noted = "noted"
+
+// report tells of a call wherever it is logged. The verdict stands whatever becomes of the report.
 func (h Hook) report(r result, kind string) {
 	socket := r.policy.AuditSocket
 	if h.Socket != nil {
@@ -39,12 +42,16 @@ func (h Hook) report(r result, kind string) {
 	}
 }
 
-// line is the denial as the log takes it.
+// line is what was said, as the log takes it.
 func (h Hook) line(r result, kind string) string {
+	reason := r.verdict.Message()
+	if kind == noted {
+		reason = r.verdict.Reason // nothing was denied
+	}
 	line := `{"kind":"` + kind + `","time":` + jsontext.Quote(h.Now().UTC().Format(time.RFC3339Nano))
 	for _, f := range [...]struct{ name, text string }{
 		{"agent", h.Agent}, {"cwd", r.call.Cwd}, {"tool_name", r.call.Tool}, {"rule", string(r.verdict.Rule)},
-		{"reason", r.verdict.Message()}, {"part", r.verdict.Part}, {"path", r.verdict.Path},
+		{"reason", reason}, {"part", r.verdict.Part}, {"path", r.verdict.Path},
 	} {
 		if f.text != "" {
 			line += `,"` + f.name + `":` + jsontext.Quote(f.text)

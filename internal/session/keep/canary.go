@@ -2,6 +2,7 @@ package keep
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/cco-dev/cco/internal/canary"
 	"github.com/cco-dev/cco/internal/session"
@@ -18,8 +19,12 @@ func (k *keeper) watchHost(ctx context.Context) (tell func(), err error) {
 		return nil, err
 	}
 	picture := k.NewPicture(k.rec.ID)
-	if err := canary.Take(ctx, repo, picture, canary.Own{Session: k.rec.ID, Box: k.rec.Box}, k.Now()); err != nil {
-		return nil, err
+	before, err := canary.Take(ctx, repo)
+	if err == nil {
+		err = canary.Report{Session: k.rec.ID, Box: k.rec.Box, Repo: k.rec.Repo, Since: k.Now(), Before: before}.Keep(picture)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at %s before the agent starts: %w", k.rec.Repo, err)
 	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), session.PublishTime)
@@ -33,12 +38,12 @@ func (k *keeper) watchHost(ctx context.Context) (tell func(), err error) {
 		if r == nil {
 			return
 		}
-		for _, f := range r.Findings {
+		for _, m := range r.Moved {
 			kind := session.KindErr
-			if f.New {
+			if m.New() {
 				kind = session.KindStep
 			}
-			k.transcript.Add(kind, "canary: "+f.Words)
+			k.transcript.Add(kind, "canary: "+m.Words())
 		}
 		k.step("%s", session.FoundWords(*r))
 	}, nil

@@ -27,7 +27,7 @@ func service(t *testing.T) *session.Service {
 	}
 }
 
-// orphan makes a session in a box without isolation whose keeper took its picture, whose agent wrote a hook, and that
+// orphan makes a session in a box without isolation whose keeper took its picture, whose agent moved a ref, and that
 // then died.
 func orphan(t *testing.T, id string) (s *session.Service, tell func()) {
 	t.Helper()
@@ -48,7 +48,7 @@ func orphan(t *testing.T, id string) (s *session.Service, tell func()) {
 	k.transcript = must.Get(session.OpenTranscript(filepath.Join(t.TempDir(), "transcript"), time.Now))(t)
 	t.Cleanup(func() { _ = k.transcript.Close() })
 	tell = must.Get(k.watchHost(t.Context()))(t)
-	must.Do(t, os.WriteFile(user.Path(".git/hooks/post-merge"), []byte("evil"), 0o600))
+	user.Git("update-ref", "refs/evil", "HEAD")
 	return s, tell
 }
 
@@ -63,7 +63,7 @@ func TestADeadKeepersCanaryIsHeard(t *testing.T) {
 			}
 			for range 2 {
 				reports, err := s.Findings(t.Context(), id, "", false)
-				if err != nil || len(reports) != 1 || len(reports[0].Findings) != 1 {
+				if err != nil || len(reports) != 1 || len(reports[0].Moved) != 1 {
 					t.Fatalf("%+v, %v", reports, err)
 				}
 			}

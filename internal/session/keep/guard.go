@@ -35,7 +35,8 @@ func (k *keeper) guard() (guarded, error) {
 		return guarded{}, fmt.Errorf("make the guard's policy: %w", err)
 	}
 	g := guarded{rules: guard.Prompt(policy)}
-	if k.box.Spec.NoKernel() { // elsewhere the host's repositories are read-only, or not there
+	// Where the kernel holds, the host's repositories are read-only or not there, and git needs no binding.
+	if k.box.Spec.NoKernel() || k.order.PlainGit {
 		g.env = k.boundGit(policy)
 	}
 	if k.place.Guard == "" {
@@ -58,7 +59,8 @@ func (k *keeper) guard() (guarded, error) {
 }
 
 // boundGit makes every git work on the session's repository, wherever it is called: in a box without isolation nothing
-// else keeps it from others. The wrapper frees what the agent does in repositories that it makes itself.
+// else keeps it from others. There a wrapper frees what the agent does in repositories that it makes itself, unless the
+// user wants the plain variables.
 func (k *keeper) boundGit(p guard.Policy) []string {
 	env := gitwrap.Bind(p.GitDir, p.Workspace)
 	if k.order.PlainGit {

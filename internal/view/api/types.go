@@ -283,7 +283,7 @@ type Safety struct {
 	Allowed []Permit `json:"allowed" doc:"what may leave it"`
 	Left    []Left   `json:"left" doc:"what left it, the last first"`
 	Refused []Left   `json:"refused" doc:"what was refused, the last first"`
-	Denials []Denial `json:"denials" doc:"what the guard denied in it, the last first"`
+	Denials []Denial `json:"denials" doc:"what the guard denied or noted in it, the last first"`
 	Caution string   `json:"caution" doc:"what to know before a host is allowed"`
 }
 
@@ -322,13 +322,13 @@ type Left struct {
 	Last    time.Time `json:"last" doc:"when it was last"`
 }
 
-// Denial is a call that the guard refused.
+// Denial is a call that the guard refused, or would have refused where the kernel does not hold the agent.
 type Denial struct {
 	At      time.Time `json:"at" doc:"when"`
 	Session string    `json:"session" doc:"whose"`
 	Agent   string    `json:"agent,omitempty" doc:"its agent"`
-	Kind    string    `json:"kind" doc:"denial, canary or accepted"`
-	Rule    string    `json:"rule,omitempty" doc:"that denied it"`
+	Kind    string    `json:"kind" doc:"denial, noted where the kernel holds and nothing is denied, canary or accepted"`
+	Rule    string    `json:"rule,omitempty" doc:"that it broke"`
 	Tool    string    `json:"tool,omitempty" doc:"that was called"`
 	Reason  string    `json:"reason" doc:"why"`
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // build makes the box: its cgroup, its root, its name and its empty network.
@@ -54,6 +56,9 @@ func (p *Plan) build(res *Result) error {
 		if err := closeProc(root); err != nil {
 			return err
 		}
+	}
+	if err := showHeld(root); err != nil {
+		return err
 	}
 	if err := p.closeEmpty(root); err != nil {
 		return err
@@ -337,6 +342,14 @@ func closeProc(root int) error {
 		}
 	}
 	return nil
+}
+
+// showHeld tells programs that the kernel holds them, by a mount that they can neither make nor take away.
+func showHeld(root int) error {
+	if err := makeDir(root, paths.Held); err != nil {
+		return step("make "+paths.Held, err)
+	}
+	return cover(root, emptyDir, paths.Held)
 }
 
 // cover puts source read-only over target, if the target exists.
