@@ -177,8 +177,9 @@ func tooLate(err error) error {
 	return err
 }
 
-// request says whether b begins as an HTTP request does, or that more of it must be seen: a known method, or a line that
-// begins as a method may and names HTTP, in any case. What no server takes for a request, the one behind this refuses.
+// request says whether b begins as an HTTP request does, or that more of it must be seen: a known method, or a line
+// that begins as a method may and names HTTP, in any case. What no server takes for a request, the one behind this
+// refuses.
 func request(b []byte) (is, more bool) {
 	if whole, part := methodIn(string(b)); whole || part {
 		return whole, part

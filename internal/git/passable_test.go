@@ -75,7 +75,8 @@ func TestOpeningEndsWhereGitWaits(t *testing.T) {
 func TestOpeningNamesWhatGitWouldWaitFor(t *testing.T) {
 	const script = "mkfifo fifo; printf '[include]\n\tpath = fifo\n' >more; "
 	for _, change := range []string{"git config core.excludesFile ~/../../../../../../../../$PWD/fifo",
-		"git config core.attributesFile fifo", "git config include.path ../more", "git config includeIf.gitdir:/.path ../fifo",
+		"git config core.attributesFile fifo", "git config include.path ../more",
+		"git config includeIf.gitdir:/.path ../fifo",
 		"rm .git/HEAD; mv fifo .git/HEAD", "mv fifo .git/info/attributes"} {
 		user := gittest.New(t)
 		must.Get(proc.Output(t.Context(), proc.Cmd{Argv: []string{"sh", "-c", script + change}, Dir: user.Dir}))(t)

@@ -214,8 +214,8 @@ func (f *Filter) Restore() []byte {
 	return f.out
 }
 
-// reset does what a full reset of the terminal does, but for the scrollback, which most terminals would wipe: what stands
-// there is the user's.
+// reset does what a full reset of the terminal does, but for the scrollback, which most terminals would wipe: what
+// stands there is the user's.
 func (f *Filter) reset() {
 	f.undo()
 	for _, t := range []token{{inter: "!", final: 'p'}, {final: 'H'}, {params: "2", final: 'J'}} {

@@ -114,8 +114,8 @@ func (p *headerParser) parseLine(line string) error {
 	return nil
 }
 
-// names refuses refs that are not expected. HEAD and a branch are, as further names of OutRef's commit, for a person who
-// fetches by hand; they are left out.
+// names refuses refs that are not expected. HEAD and a branch are, as further names of OutRef's commit, for a person
+// who fetches by hand; they are left out.
 func (p *headerParser) names() error {
 	out := ""
 	for _, r := range p.h.refs {
