@@ -223,8 +223,8 @@ func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
 	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), revs, len(refs), more)
 }
 
-// bundle writes a bundle completely or not at all. Without refs it writes none, and removes an old one. more are further
-// lines of its header: the workspace's own HEAD and branch may be elsewhere.
+// bundle writes a bundle completely or not at all. Without refs it writes none, and removes an old one. more are
+// further lines of its header: the workspace's own HEAD and branch may be elsewhere.
 func bundle(ctx context.Context, work repo, path string, revs []string, refs int, more []byte) (*Sum, error) {
 	if err := tree.Remove(path); err != nil {
 		return nil, err

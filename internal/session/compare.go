@@ -82,7 +82,8 @@ git -c advice.detachedHead=false checkout -q --detach "$2" && exec /bin/sh -c "$
 const maxOutput = 4 << 10
 
 // Check runs a user's command on what a session has committed: in its box, where it sees the session's workspace
-// read-only, has a home and changes to the box's caches that are thrown away, and no network. It never runs on the host.
+// read-only, has a home and changes to the box's caches that are thrown away, and no network. It never runs
+// on the host.
 func (s *Service) Check(ctx context.Context, c *Compared, command string) error {
 	rec := c.Session
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
