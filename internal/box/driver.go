@@ -98,7 +98,9 @@ type Exec struct {
 	ReadOnly bool // the workspace can be read, not written
 	// View is another session of the box, whose workspace is visible read-only at its own place. The reader sees what
 	// the writer sees, and can't change it.
-	View   string
+	View string
+	// Aside throws away what the program writes to the box's caches, which all its sessions share.
+	Aside  bool
 	Limits Limits
 	// Etc are files below /etc that the program can read, such as cco/policy.json. It can't change them.
 	Etc []File

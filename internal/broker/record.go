@@ -15,6 +15,7 @@ const (
 	Refused Decision = "refused" // because of a rule, the lack of one, or the request itself
 	Limited Decision = "limited" // a limit of the session was reached
 	Failed  Decision = "failed"  // allowed, but it failed outside
+	Lost    Decision = "lost"    // no request: the record lacks Count entries here
 )
 
 // KindModel is the kind of a request to a model.
@@ -41,6 +42,7 @@ type Entry struct {
 	Estimate bool      `json:"estimate,omitempty"` // the cost in Spend is an estimate
 	Millis   int64     `json:"ms"`
 	Error    string    `json:"error,omitempty"`
+	Count    int       `json:"count,omitempty"` // how many it stands for, where the same was refused again
 }
 
 // printable makes text from the box safe for a terminal and a log, and bounds it.

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -135,16 +136,38 @@ func (t *tunnel) sniff() (speech, error) {
 	}
 	for n := 1; ; n++ {
 		b, err := t.read.Peek(n)
-		if err != nil {
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return speaksHTTP, nil // whose server refuses such a line
+		case errors.Is(err, io.EOF) && n > 1:
+			return speaksOther, nil // half a line asks for nothing
+		case err != nil:
 			return speaksOther, tooLate(err)
 		}
-		switch whole, part := methodIn(string(b)); {
-		case whole:
+		if n == 1 && (b[0] == '\r' || b[0] == '\n') { // before a request, empty lines mean nothing
+			if err := t.sendOne(); err != nil {
+				return speaksOther, err
+			}
+			n = 0
+			continue
+		}
+		switch is, more := request(b); {
+		case is:
 			return speaksHTTP, nil
-		case !part:
+		case !more:
 			return speaksOther, nil
 		}
 	}
+}
+
+// sendOne sends one byte on: in some protocols an empty line alone asks for something.
+func (t *tunnel) sendOne() error {
+	b, err := t.read.ReadByte()
+	if err == nil {
+		_, err = t.out.Write([]byte{b})
+	}
+	t.sent.Add(1)
+	return err
 }
 
 func tooLate(err error) error {
@@ -152,6 +175,24 @@ func tooLate(err error) error {
 		return refuse("nothing was said inside CONNECT in time")
 	}
 	return err
+}
+
+// request says whether b begins as an HTTP request does, or that more of it must be seen: a known method, or a line
+// that begins as a method may and names HTTP, in any case. What no server takes for a request, the one behind this
+// refuses.
+func request(b []byte) (is, more bool) {
+	if whole, part := methodIn(string(b)); whole || part {
+		return whole, part
+	}
+	first, last := b[0], b[len(b)-1]
+	switch {
+	case len(b) == 1:
+		letter := first|0x20 >= 'a' && first|0x20 <= 'z' || first >= '0' && first <= '9'
+		return false, letter || strings.IndexByte(" \t\v\f!#$%&'*+-.^_`|~", first) >= 0
+	case last == '\n':
+		return bytes.Contains(bytes.ToUpper(b), []byte("HTTP/")), false
+	}
+	return false, last != 0
 }
 
 // methodIn says whether b begins with the method of an HTTP request, or may yet.

@@ -70,11 +70,11 @@ type netReader struct {
 
 func (r *netReader) files() ([]string, error) {
 	if r.only != "" {
-		return []string{r.only + ".1", r.only}, nil
+		return door.LogFiles(r.only), nil
 	}
 	var files []string
 	for _, dir := range []string{"sessions", "boxes"} {
-		for _, name := range []string{door.LogFile + ".1", door.LogFile} {
+		for _, name := range door.LogFiles(door.LogFile) {
 			found, err := filepath.Glob(filepath.Join(r.app.Dirs.Data, dir, "*", name))
 			if err != nil {
 				return nil, err
@@ -190,6 +190,9 @@ func (a *commands) netEntry(e broker.Entry) {
 		if e.Spend.Cost > 0 {
 			more = append(more, dollarWords(e.Spend.Cost, e.Estimate))
 		}
+	}
+	if e.Count > 1 && e.Decision != broker.Lost {
+		more = append(more, fmt.Sprintf("%d times", e.Count))
 	}
 	more = append(more, fmt.Sprintf("%d bytes out, %d in, %d ms", e.In, e.Out, e.Millis))
 	a.IO.Printf("%s  %s  %s  %s  %s\n", a.IO.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")),

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"os"
 	"path"
@@ -62,11 +61,13 @@ func Open(ctx context.Context, c Config) (*Door, error) {
 	if c.Token == "" {
 		c.Token = newToken()
 	}
+	flush := func() {}
 	if c.Log != "" {
-		c.Record = both((&logFile{path: c.Log, most: MaxLog}).add, c.Record)
+		r := newRecord(c.Log, MaxLog)
+		c.Record, flush = both(r.add, c.Record), r.flush
 	}
 	if c.Bodies != "" {
-		c.RecordBodies = &logFile{path: c.Bodies, most: math.MaxInt64}
+		c.RecordBodies = &logFile{path: c.Bodies}
 	}
 	b, err := broker.Open(c.Config)
 	if err != nil {
@@ -77,6 +78,8 @@ func Open(ctx context.Context, c Config) (*Door, error) {
 		return nil, err
 	}
 	d.broker, d.limits = b, c.Limits
+	shut := d.close
+	d.close = func() { shut(); flush() }
 	return d, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
@@ -101,7 +103,7 @@ func TestADoorOfItsOwn(t *testing.T) {
 	_ = answer.Body.Close()
 	_ = c.Close()
 	d.Close()
-	if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), `"session":"shell"`) {
+	if data, err := os.ReadFile(LogFiles(log)[3]); err != nil || !strings.Contains(string(data), `"session":"shell"`) {
 		t.Errorf("the record is %q, %v", data, err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -167,13 +169,74 @@ func TestTokensAreRandom(t *testing.T) {
 	}
 }
 
+// entries reads a record of a test.
+func entries(t *testing.T, path string) (all []broker.Entry) {
+	t.Helper()
+	must.Do(t, ReadLog(path, 1<<20, func(e broker.Entry) { all = append(all, e) }))
+	return all
+}
+
+// Guards against refused requests that push what left out of its record: 26,400 of them did.
+func TestRefusalsPushNothingOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LogFile)
+	l := newRecord(path, 10_000)
+	l.add(broker.Entry{Host: "left.example", Decision: broker.Allowed})
+	same := broker.Entry{Time: time.Now(), Host: "evil.example", Decision: broker.Refused, Reason: "not allowed"}
+	for range 3000 {
+		same.Time, same.Millis = same.Time.Add(time.Second), same.Millis+1
+		l.add(same)
+	}
+	l.flush()
+	all, evil := entries(t, path), 0
+	for _, e := range all[1:] {
+		evil += max(1, e.Count)
+	}
+	if len(all) > 20 || evil != 3000 || !all[len(all)-1].Time.Equal(same.Time) {
+		t.Errorf("3000 of the same refusal are %d lines that say %d, the last %+v", len(all)-1, evil, all[len(all)-1])
+	}
+	for i := range 3000 {
+		l.add(broker.Entry{Host: fmt.Sprint(i, ".example"), Decision: broker.Refused})
+	}
+	if all := entries(t, path); all[0].Host != "left.example" {
+		t.Errorf("what left is gone; first is %+v", all[0])
+	}
+}
+
+// Guards against a record with a gap that nobody sees: of what can't be written, or had to make room, a line tells.
+func TestALostEntryLeavesALine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LogFile)
+	l := newRecord(path, 10_000)
+	must.Do(t, os.Mkdir(path, 0o700)) // nothing can be written
+	l.add(broker.Entry{Host: "lost.example", Decision: broker.Allowed})
+	l.add(broker.Entry{Host: "lost.example", Decision: broker.Allowed})
+	must.Do(t, os.Remove(path))
+	l.add(broker.Entry{Host: "next.example", Decision: broker.Allowed})
+	if all := entries(t, path); len(all) != 2 || all[0].Decision != broker.Lost || all[0].Count != 2 {
+		t.Errorf("%+v", all)
+	}
+	for range 500 {
+		l.add(broker.Entry{Host: "next.example", Decision: broker.Allowed})
+	}
+	lost, there := 0, 0
+	for _, e := range entries(t, path) {
+		if e.Decision == broker.Lost {
+			lost += e.Count
+		} else {
+			there++
+		}
+	}
+	if there == 501 || lost+there < 503 {
+		t.Errorf("of 503 entries %d are there, and lines tell of %d", there, lost)
+	}
+}
+
 // Guards against an agent that fills the disk by asking often.
 func TestTheNetLogIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), LogFile)
-	l := &logFile{path: path, most: 10_000}
+	l := newRecord(path, 10_000)
 	long := strings.Repeat("x", 1000)
 	for range 35 {
-		l.add(broker.Entry{Host: long})
+		l.add(broker.Entry{Host: long, Decision: broker.Allowed})
 	}
 	for _, p := range []string{path, path + ".1"} {
 		info, err := os.Stat(p)
@@ -181,7 +244,7 @@ func TestTheNetLogIsBounded(t *testing.T) {
 			t.Errorf("%s: %+v, %v", p, info, err)
 		}
 	}
-	l.add(broker.Entry{Host: "again"})
+	l.add(broker.Entry{Host: "again", Decision: broker.Allowed})
 	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), `"again"`) {
 		t.Errorf("the last entry is lost: %v", err)
 	}

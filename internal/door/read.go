@@ -11,10 +11,10 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 )
 
-// ReadLog calls each for the entries of a record, the file before it first, and reads at most the last so many bytes
+// ReadLog calls each for the entries of a record, file by file, and reads at most the last so many bytes
 // of each file.
 func ReadLog(path string, most int64, each func(broker.Entry)) error {
-	for _, name := range []string{path + ".1", path} {
+	for _, name := range LogFiles(path) {
 		if err := readEnd(name, most, each); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

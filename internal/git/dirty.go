@@ -136,7 +136,11 @@ func (r *Repo) inTheWay(ctx context.Context, changes []change) (left leftover, e
 			if blocked == c.path && r.holds(c) {
 				left.written = append(left.written, c)
 			} else if blocked != "" {
-				dirty = append(dirty, DirtyFile{blocked, "untracked"})
+				why := "untracked"
+				if isRepository(filepath.Join(r.Top, filepath.FromSlash(blocked))) {
+					why = "a repository of its own"
+				}
+				dirty = append(dirty, DirtyFile{blocked, why})
 			}
 		}
 	}
@@ -177,6 +181,9 @@ func (r *Repo) blocked(path string, gone map[string]bool) (string, error) {
 		}
 		switch {
 		case i < len(parts) && info.IsDir():
+			if isRepository(filepath.Join(r.Top, filepath.FromSlash(p))) {
+				return p, nil // a hook of its could be written there
+			}
 		case gone[p]:
 			return "", nil // the change removes this tracked file
 		case info.IsDir():
@@ -186,6 +193,15 @@ func (r *Repo) blocked(path string, gone map[string]bool) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// isRepository says whether git would take a directory for a repository or the worktree of one.
+func isRepository(dir string) bool {
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	}
+	return has(".git") || has("HEAD") && has("objects") && has("refs")
 }
 
 // untrackedIn finds a file in a directory that doesn't go away with the change.

@@ -38,15 +38,7 @@ const (
 // Passable refuses a directory in whose repository git would wait for ever: an agent may have been able to write there.
 // It starts nothing, and follows links as git would.
 func Passable(ctx context.Context, dir string) error {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	for dir != filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
+	dir = above(dir)
 	ctx, cancel := context.WithTimeout(ctx, passableTime)
 	defer cancel()
 	w := walker{ctx: ctx, seen: map[[2]uint64]bool{}, left: passableNames}
@@ -59,6 +51,20 @@ func Passable(ctx context.Context, dir string) error {
 	return nil
 }
 
+// above is the directory with a repository that a directory is in.
+func above(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
 type walker struct {
 	ctx  context.Context
 	seen map[[2]uint64]bool // directories, by device and number
@@ -66,17 +72,12 @@ type walker struct {
 }
 
 func (w *walker) walk(name string) error {
+	if waits(name) {
+		return &WaitError{Path: name}
+	}
 	info, err := os.Stat(name)
-	switch {
-	case err != nil:
+	if err != nil || !info.IsDir() {
 		return nil // git finds out by itself
-	case info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0:
-		if real, err := filepath.EvalSymlinks(name); err != nil || real != os.DevNull {
-			return &WaitError{Path: name}
-		}
-		return nil
-	case !info.IsDir():
-		return nil
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		id := [2]uint64{uint64(st.Dev), st.Ino} //nolint:unconvert // Dev is signed on macOS
@@ -98,6 +99,57 @@ func (w *walker) walk(name string) error {
 		}
 	}
 	return nil
+}
+
+// waits says whether git would wait for what is at a path.
+func waits(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) == 0 {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(name)
+	return err != nil || real != os.DevNull
+}
+
+// patience is how long git may take before included looks for what it waits for.
+const patience = 2 * time.Second
+
+// included finds what git waits for in the files that a repository's settings include, whatever their conditions are;
+// "" if there is nothing, or nothing that can be seen from here.
+func included(ctx context.Context, dir string) string {
+	var files []string
+	for next, n := filepath.Join(above(dir), ".git"), 0; next != "" && n < 3; next, n = leads(next), n+1 {
+		files = append(files, filepath.Join(next, "config"), filepath.Join(next, "config.worktree"))
+	}
+	seen := map[string]bool{}
+	for len(files) > 0 && len(seen) < 1000 {
+		f := files[0]
+		if files = files[1:]; seen[f] {
+			continue
+		}
+		if seen[f] = true; waits(f) {
+			return f
+		}
+		// In the root directory git reads no repository's settings beside these.
+		all, _ := NewHost("/").Out(ctx, "config", "--file", f, "--no-includes", "-z", "--list") // most don't exist
+		for _, s := range ParseConfig(all) {
+			if strings.HasPrefix(s.Key, "include") && strings.HasSuffix(s.Key, ".path") {
+				files = append(files, inSettings(s.Value, filepath.Dir(f)))
+			}
+		}
+	}
+	return ""
+}
+
+// inSettings is where a path leads to that stands in settings.
+func inSettings(value, dir string) string {
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		value = filepath.Join(os.Getenv("HOME"), rest)
+	}
+	if !filepath.IsAbs(value) {
+		value = filepath.Join(dir, value)
+	}
+	return value
 }
 
 // leads is where a git file leads to, or the commondir of a git directory; "" if nowhere.

@@ -69,3 +69,20 @@ func TestOpeningEndsWhereGitWaits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Guards against a FIFO that settings name, or that is in .git: git waited for it in the middle of a push, or for a
+// minute before it.
+func TestOpeningNamesWhatGitWouldWaitFor(t *testing.T) {
+	const script = "mkfifo fifo; printf '[include]\n\tpath = fifo\n' >more; "
+	for _, change := range []string{"git config core.excludesFile ~/../../../../../../../../$PWD/fifo",
+		"git config core.attributesFile fifo", "git config include.path ../more",
+		"git config includeIf.gitdir:/.path ../fifo",
+		"rm .git/HEAD; mv fifo .git/HEAD", "mv fifo .git/info/attributes"} {
+		user := gittest.New(t)
+		must.Get(proc.Output(t.Context(), proc.Cmd{Argv: []string{"sh", "-c", script + change}, Dir: user.Dir}))(t)
+		_, err := openWithin(t.Context(), user.Dir, time.Hour)
+		if waits, ok := errors.AsType[*WaitError](err); !ok || waits.Does {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+}

@@ -44,6 +44,15 @@ func openWithin(ctx context.Context, dir string, limit time.Duration) (*Repo, er
 	r := &Repo{}
 	soon, cancel := context.WithTimeoutCause(ctx, limit, &WaitError{Path: abs, Does: true})
 	defer cancel()
+	soon, found := context.WithCancelCause(soon)
+	defer found(nil)
+	defer time.AfterFunc(patience, func() {
+		if err := Passable(soon, abs); err != nil {
+			found(err)
+		} else if fifo := included(soon, abs); fifo != "" {
+			found(&WaitError{Path: fifo})
+		}
+	}).Stop()
 	if err := r.locate(soon, h); err != nil {
 		return nil, late(soon, err)
 	}
@@ -53,6 +62,14 @@ func openWithin(ctx context.Context, dir string, limit time.Duration) (*Repo, er
 	}
 	if r.config, err = withoutOurs(ParseConfig(all)); err != nil {
 		return nil, err
+	}
+	// What git reads later. It has read the rest by now.
+	later := []string{filepath.Join(r.CommonDir, "info", "exclude"), filepath.Join(r.CommonDir, "info", "attributes")}
+	for _, s := range r.config {
+		later = append(later, inSettings(s.Value, r.Top))
+	}
+	if i := slices.IndexFunc(later, waits); i >= 0 {
+		return nil, &WaitError{Path: later[i]}
 	}
 	// From here on git does not search for the repository, so files in the directories can't redirect it.
 	r.host = NewHost(r.Top, filtersOff(r.config)...).With("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)

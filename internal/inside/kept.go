@@ -35,6 +35,14 @@ const (
 // found is something that exists only in this workspace: a commit, its name below KeptRef, and where it was found.
 type found struct{ name, from, oid string }
 
+// title is the name that a person uses: git's own where it leads to the same, and where it was found beside ours.
+func (f found) title() string {
+	if f.from == "refs/"+f.name || strings.HasPrefix(f.from, "stash@{") {
+		return f.from
+	}
+	return f.name + " (" + f.from + ")"
+}
+
 // keeping collects what was found.
 type keeping struct {
 	repo
@@ -327,7 +335,7 @@ func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (err er
 		for _, f := range all {
 			revs = append(revs, KeptRef+f.name)
 		}
-		r.Rest, err = bundle(ctx, work, path, append(revs, not...), len(all))
+		r.Rest, err = bundle(ctx, work, path, append(revs, not...), len(all), nil)
 		return err
 	}
 	if make(all) != nil {
@@ -339,7 +347,7 @@ func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (err er
 	}
 	r.Beside = len(all)
 	for _, f := range all[:min(maxNamed, len(all))] {
-		r.Others = append(r.Others, clip(f.from))
+		r.Others = append(r.Others, clip(f.title()))
 	}
 	return nil
 }

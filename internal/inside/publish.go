@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/tree"
 	"github.com/cco-dev/cco/internal/whole"
 )
@@ -214,11 +216,16 @@ func output(ctx context.Context, work repo, j Job, r Result) (*Sum, error) {
 			return nil, errors.Join(err, errors.New("it lacks objects, and says that another has them"))
 		}
 	}
-	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), revs, len(refs))
+	var more []byte
+	if slices.Contains(refs, OutRef) {
+		more = fmt.Appendf(nil, "%s HEAD\n%[1]s refs/heads/%s\n", r.Head, j.Branch)
+	}
+	return bundle(ctx, work, filepath.Join(j.Exchange, OutputBundle), revs, len(refs), more)
 }
 
-// bundle writes a bundle completely or not at all. Without refs it writes none, and removes an old one.
-func bundle(ctx context.Context, work repo, path string, revs []string, refs int) (*Sum, error) {
+// bundle writes a bundle completely or not at all. Without refs it writes none, and removes an old one. more are
+// further lines of its header: the workspace's own HEAD and branch may be elsewhere.
+func bundle(ctx context.Context, work repo, path string, revs []string, refs int, more []byte) (*Sum, error) {
 	if err := tree.Remove(path); err != nil {
 		return nil, err
 	}
@@ -226,11 +233,16 @@ func bundle(ctx context.Context, work repo, path string, revs []string, refs int
 		return nil, nil
 	}
 	tmp := path + ".tmp"
-	// git's own lock stays when git is killed, and would be in the way for ever.
-	if err := errors.Join(tree.Remove(tmp), tree.Remove(tmp+".lock")); err != nil {
+	if err := tree.Remove(tmp); err != nil {
 		return nil, err
 	}
-	if err := work.run(ctx, append([]string{"bundle", "create", "-q", tmp}, revs...)...); err != nil {
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	c := work.cmd(append([]string{"bundle", "create", "-q", "-"}, revs...)...)
+	c.Stdout = &headed{f: f, more: more}
+	if err := errors.Join(withoutHints(proc.Run(ctx, c)), f.Close()); err != nil {
 		return nil, err
 	}
 	sum, err := checksum(tmp)
@@ -238,6 +250,26 @@ func bundle(ctx context.Context, work repo, path string, revs []string, refs int
 		return nil, err
 	}
 	return sum, os.Rename(tmp, path)
+}
+
+// headed adds lines to the end of a bundle's header while it is written.
+type headed struct {
+	f            *os.File
+	header, more []byte
+}
+
+// Write writes the header when it is complete.
+func (h *headed) Write(p []byte) (int, error) {
+	if h.more == nil {
+		return h.f.Write(p)
+	}
+	h.header = append(h.header, p...)
+	if at := bytes.Index(h.header, []byte("\n\n")); at >= 0 {
+		_, err := h.f.Write(slices.Concat(h.header[:at+1], h.more, h.header[at+1:]))
+		h.more = nil
+		return len(p), err
+	}
+	return len(p), nil
 }
 
 func checksum(path string) (*Sum, error) {

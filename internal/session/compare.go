@@ -82,7 +82,8 @@ git -c advice.detachedHead=false checkout -q --detach "$2" && exec /bin/sh -c "$
 const maxOutput = 4 << 10
 
 // Check runs a user's command on what a session has committed: in its box, where it sees the session's workspace
-// read-only, has a home of its own that is thrown away, and no network. It never runs on the host.
+// read-only, has a home and changes to the box's caches that are thrown away, and no network. It never runs
+// on the host.
 func (s *Service) Check(ctx context.Context, c *Compared, command string) error {
 	rec := c.Session
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
@@ -105,7 +106,7 @@ func (s *Service) Check(ctx context.Context, c *Compared, command string) error 
 		_ = os.Remove(s.Exchange(rec.ID)) // not if anything is in it by now
 	}
 	out, start := &proc.Tail{Max: maxOutput}, s.Now()
-	err = d.Run(ctx, b, box.Exec{View: rec.ID, Repo: rec.RepoKey, Stdout: out, Stderr: out, Report: s.Report,
+	err = d.Run(ctx, b, box.Exec{View: rec.ID, Aside: true, Repo: rec.RepoKey, Stdout: out, Stderr: out, Report: s.Report,
 		Argv: []string{"/bin/sh", "-c", checkScript, "sh", p.Workspace, c.tip, command}})
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -124,14 +124,7 @@ func (s *Service) pass(r PullResult, o PullOptions) error {
 // lookBeside examines what a bundle has beside the branch, each by its own name.
 func lookBeside(ctx context.Context, q *quarantine.Repo, found quarantine.Found, known []string) (all gate.Report,
 	err error) {
-	tips := found.Kept
-	if found.Tip != found.Base {
-		tips = append(slices.Clone(tips), git.NamedRef{Name: "head", OID: found.Tip})
-	}
-	if found.Wip != "" {
-		tips = append(slices.Clone(tips), git.NamedRef{Name: "uncommitted", OID: found.Wip})
-	}
-	for _, t := range tips {
+	for _, t := range found.Parts("") {
 		r, err := gate.Examine(ctx, q.Inside(), gate.Range{Base: found.Base, Tip: t.OID, Known: known})
 		if err != nil {
 			return all, err
@@ -158,7 +151,7 @@ func (s *Service) side(ctx context.Context, r PullResult, o PullOptions) (PullRe
 			continue
 		}
 		var back Restored
-		err := s.exhume(ctx, repo, rec, g, o, &back)
+		err := s.exhume(ctx, repo, rec, g.File, s.quarantineDir(rec.ID), o, &back)
 		r.Gate = r.Gate.Merge(back.Gate)
 		if held, ok := errors.AsType[*gate.HeldError](err); ok {
 			return r, fmt.Errorf("%w\nnothing of %s was brought; take it with `cco box pull %s --side %s %s`", err,

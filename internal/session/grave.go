@@ -179,15 +179,16 @@ func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Rest
 	for _, g := range graves {
 		if g.What == GraveWorkspace {
 			r.Workspaces = append(r.Workspaces, g.File)
-		} else if err := s.exhume(ctx, repo, rec, g, o, &r); err != nil {
+		} else if err := s.exhume(ctx, repo, rec, g.File, s.quarantineDir(id), o, &r); err != nil {
 			errs = append(errs, fmt.Errorf("restore %s: %w", g.File, err))
 		}
 	}
 	return r, errors.Join(errs...)
 }
 
-// exhume brings one bundle back.
-func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session, g Grave, o PullOptions,
+// exhume brings one bundle back, unpacked in a new directory. Where something in it is refused, the rest comes part by
+// part.
+func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session, file, dir string, o PullOptions,
 	r *Restored) error {
 	refs, err := repo.Refs(ctx)
 	if err != nil {
@@ -204,7 +205,6 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 			own = append(own, ref.OID)
 		}
 	}
-	dir := s.quarantineDir(rec.ID)
 	if err := tree.Remove(dir); err != nil {
 		return err
 	}
@@ -214,16 +214,30 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 		return err
 	}
 	defer func() { _ = q.Close() }()
-	found, err := q.Unpack(ctx, g.File, rec.Base)
+	found, err := q.Unpack(ctx, file, rec.Base)
 	if err != nil {
 		return err
 	}
-	if o.Side != "" {
-		if found, err = q.Only(o.Side); err != nil || len(found.Kept) == 0 {
-			return err
-		}
+	parts, all := found.Parts(o.Side), len(found.Parts(""))
+	if len(parts) == all {
+		_, err = q.Examine(ctx)
 	}
-	if _, err := q.Examine(ctx); err != nil {
+	if all > 1 && (len(parts) < all || as[*quarantine.RefusedError](err)) {
+		var errs []error
+		for _, part := range parts {
+			err := q.Part(ctx, part, dir+".bundle")
+			if err == nil {
+				whole := o
+				whole.Side = ""
+				err = s.exhume(ctx, repo, rec, dir+".bundle", dir+".part", whole, r)
+			}
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", part.Name, err))
+			}
+		}
+		return errors.Join(append(errs, tree.Remove(dir+".bundle"))...)
+	}
+	if err != nil || len(parts) == 0 {
 		return err
 	}
 	report, err := lookBeside(ctx, q, found, own)

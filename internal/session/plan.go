@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
@@ -45,27 +46,22 @@ func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o
 	if o.Message != "" {
 		return plan{text: []byte(o.Message + "\n")}, nil
 	}
-	path := o.Plan
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(o.Dir, path)
+	typed, err := asTyped(o.Dir, o.Plan)
+	var f git.File
+	if err == nil {
+		f, err = repo.FileAt(ctx, head.Commit, typed)
 	}
-	info, err := os.Stat(path)
+	if err == nil && f.State != git.FileCommitted && f.Real != typed {
+		err = fmt.Errorf("it is a link to %s: name that path if the agent is to have the file", safetext.Line(f.Real))
+	}
+	var text []byte
+	if err == nil {
+		text, err = readPlan(repo.Top, f)
+	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return plan{}, &PlanError{Path: o.Plan}
 	case err != nil:
-		return plan{}, &PlanError{Path: o.Plan, Err: err}
-	case !info.Mode().IsRegular():
-		return plan{}, &PlanError{Path: o.Plan, Err: errors.New("not a regular file")}
-	case info.Size() > maxPlan:
-		return plan{}, &PlanError{Path: o.Plan, Err: fmt.Errorf("%d bytes, more than %d", info.Size(), maxPlan)}
-	}
-	f, err := repo.FileAt(ctx, head.Commit, path)
-	if err != nil {
-		return plan{}, &PlanError{Path: o.Plan, Err: err}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
 		return plan{}, &PlanError{Path: o.Plan, Err: err}
 	}
 	switch f.State {
@@ -77,6 +73,48 @@ func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o
 		s.Warn("plan %s is not committed as it stands, so it is sent along as a file", safetext.Line(o.Plan))
 		return plan{here: f.Path, text: text}, nil
 	}
+}
+
+// asTyped is where a plan is by its name, with no link followed but on the way to dir, and the system's own in the root
+// directory. Of links in a repository that was cloned, a stranger decides where they lead, and the agent gets what is
+// there: they may lead to what the clone has anyway.
+func asTyped(dir, name string) (string, error) {
+	if filepath.IsAbs(name) {
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
+			name = rel
+		} else {
+			first, rest, _ := strings.Cut(filepath.Clean(name)[1:], "/")
+			dir, name = "/"+first, rest
+		}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	return filepath.Join(real, name), err
+}
+
+// readPlan reads a file of a repository, or the one beside it that was named: by then nothing else may be in its place.
+func readPlan(top string, f git.File) ([]byte, error) {
+	name := filepath.FromSlash(f.Path)
+	if f.State == git.FileOutside {
+		top, name = filepath.Split(f.Real)
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("not a regular file"))
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxPlan+1))
+	if len(text) > maxPlan {
+		err = fmt.Errorf("more than %d bytes", maxPlan)
+	}
+	return text, err
 }
 
 // ReadPlan reads a plan from a stream.

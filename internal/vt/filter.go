@@ -59,6 +59,10 @@ func (f *Filter) token(t token) {
 		}
 		f.touched.charset = f.touched.charset || t.r == 0x0e
 	case tokenEscape:
+		if t.inter == "" && t.final == 'c' {
+			f.reset()
+			return
+		}
 		if !slices.Contains(escapes, t.inter+string(t.final)) {
 			return
 		}
@@ -75,6 +79,10 @@ func (f *Filter) token(t token) {
 		}
 		if t.prefix == '<' && !f.pops(&t) {
 			return
+		}
+		// Programs repeat within a line; a terminal that is told to would repeat for hours.
+		if t.prefix == 0 && t.final == 'b' && t.number(0, 1) > f.screen.cols {
+			t.params = fmt.Sprint(f.screen.cols)
 		}
 		f.noteCSI(t)
 	case tokenString:
@@ -113,8 +121,6 @@ func (f *Filter) noteEscape(t token) {
 		f.touched.keypad = true
 	case "H":
 		f.touched.tabs = true
-	case "c":
-		f.kitty = [2]keyboard{}
 	default:
 		f.touched.charset = f.touched.charset || t.inter == "(" || t.inter == ")"
 	}
@@ -202,6 +208,24 @@ func (f *Filter) Restore() []byte {
 		return nil
 	}
 	f.out, f.scan = f.out[:0], scanner{}
+	f.undo()
+	f.goBelow()
+	f.wrote = false
+	return f.out
+}
+
+// reset does what a full reset of the terminal does, but for the scrollback, which most terminals would wipe: what
+// stands there is the user's.
+func (f *Filter) reset() {
+	f.undo()
+	for _, t := range []token{{inter: "!", final: 'p'}, {final: 'H'}, {params: "2", final: 'J'}} {
+		t.kind = tokenCSI
+		f.emit(t)
+	}
+}
+
+// undo takes back what has passed, but for what stands on the screen.
+func (f *Filter) undo() {
 	out := func(format string, args ...any) { f.out = fmt.Appendf(f.out, format, args...) }
 	when := func(touched bool, text string) {
 		if touched {
@@ -231,9 +255,6 @@ func (f *Filter) Restore() []byte {
 	if f.touched.tabs {
 		out("\r\x1b[3g%s\r", strings.Repeat("\x1b[8C\x1bH", (f.screen.cols-1)/8))
 	}
-	f.goBelow()
-	f.wrote = false
-	return f.out
 }
 
 // LastQuery returns a query that every terminal answers, and the number of such answers by then: nothing comes after

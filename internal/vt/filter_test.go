@@ -87,7 +87,8 @@ func TestAFilterPassesWhatAgentsNeed(t *testing.T) {
 		"\x1b[<u\x1b[<9u":                              "",
 		"\x1b[>1u\x1b[>1u\x1b[<9u\x1b[<u":              "\x1b[>1u\x1b[>1u\x1b[<2u",
 		"\x1b[>1u\x1b[?1049h\x1b[<u\x1b[?1049l\x1b[<u": "\x1b[>1u\x1b[?1049h\x1b[?1049l\x1b[<u",
-		"\x1b[>1u\x1bc\x1b[<u":                         "\x1b[>1u\x1bc",
+		"\x1b[>1u\x1bc\x1b[<u":                         "\x1b[>1u\x1b[<1u\x1b[m\x1b[!p\x1b[H\x1b[2J",
+		"x\x1b[2147483647b":                            "x\x1b[80b", // a terminal would repeat for hours
 	} {
 		if got := pass(t, nil, in); got != want {
 			t.Errorf("%q passes as %q, want %q", in, got, want)

@@ -75,7 +75,7 @@ var modes = map[int]byte{
 }
 
 // escapes are the plain escape sequences that may pass, intermediates and final.
-var escapes = []string{"7", "8", "=", ">", "D", "E", "H", "M", "c", "(0", "(A", "(B", ")0", ")A", ")B"}
+var escapes = []string{"7", "8", "=", ">", "D", "E", "H", "M", "(0", "(A", "(B", ")0", ")A", ")B"}
 
 // controls are those of the first 32 that may pass. ENQ is not among them: terminals answer it with a set text.
 const controls = "\a\b\t\n\v\f\r\x0e\x0f"

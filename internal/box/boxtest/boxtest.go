@@ -32,6 +32,7 @@ const (
 	Etc      Ability = "files can be shown below /etc"
 	Binds    Ability = "a directory of the host can be shown read-only"
 	Caches   Ability = "caches last as long as the box"
+	Aside    Ability = "what a check writes to caches is thrown away"
 	Memory   Ability = "memory is bounded"
 	Procs    Ability = "processes are bounded"
 	Held     Ability = "the kernel holds programs, and shows them that it does"
@@ -63,6 +64,7 @@ func Run(t *testing.T, s Setup) {
 		{"Homes", OwnHome, homes},
 		{"Provision", OwnHome, provision},
 		{"Caches", Caches, caches},
+		{"Aside", Aside, aside},
 		{"ExitCodes", "", exitCodes},
 		{"Signals", "", signals},
 		{"Streams", "", streams},

@@ -144,6 +144,17 @@ func caches(s *suite) {
 	s.out(sh(two, `ls /etc/down && exit 1; :`))
 }
 
+// aside shows that a check writes to caches, and leaves nothing there that decides another one.
+func aside(s *suite) {
+	s.box.Spec.Caches = []string{".cache", "deep/down/cache"}
+	s.session(two)
+	s.out(sh(two, `echo a > "$HOME/.cache/a"; echo b > "$HOME/deep/down/cache/b"`))
+	check := sh("", `cd ~/.cache && cat a && echo false > a && echo false > new && rm ../deep/down/cache/b && cat a new`)
+	check.Aside = true
+	wantText(s.T, s.out(check), "a\nfalse\nfalse")
+	wantText(s.T, s.out(sh(two, `cd && cat .cache/a deep/down/cache/b; ls .cache/new 2>&1 | grep -c such`)), "a\nb\n1")
+}
+
 // halt ends a session's processes, and no other's.
 func halt(s *suite) {
 	s.session(one)

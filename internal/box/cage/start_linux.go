@@ -26,8 +26,9 @@ type Cage struct {
 	Name string // the box, which gives cgroups their names
 	User User   // who the program is on the host
 	Plan *jail.Plan
-	// Late returns the plan if Plan holds only the program's user. It is called once the init starts, and its plan has
-	// no Handed mounts: making a plan and starting an init take equally long, and can run side by side.
+	// Late returns the plan if Plan holds only the program's user, and whether there are layers. It is called once the
+	// init starts, and its plan has no Handed mounts: making a plan and starting an init take equally long, and can run
+	// side by side.
 	Late     func() (*jail.Plan, error)
 	Limits   box.Limits
 	Registry Registry

@@ -33,6 +33,10 @@ func (r *container) args() ([]string, error) {
 		if strings.ContainsAny(m.Source+m.Target, ",\"\n\r") {
 			return nil, fmt.Errorf("mount %q: a container can't be shown a path with a comma, a quote or a line break", m.Source)
 		}
+		if m.Layer != "" {
+			args = append(args, "--volume", m.Source+":"+m.Target+":O") // a layer that goes with the container
+			continue
+		}
 		arg := "type=bind,source=" + m.Source + ",target=" + m.Target
 		if !m.Write {
 			arg += ",readonly"

@@ -65,7 +65,16 @@ func (r *container) caches(home jail.Mount) error {
 	for _, c := range caches {
 		r.link(home.Source, c.Name, path.Join(cacheDir, filepath.Base(c.Dir)))
 	}
-	r.mounts = append(r.mounts, jail.Mount{Source: at, Target: cacheDir, Write: true})
+	m := jail.Mount{Source: at, Target: cacheDir, Write: true}
+	if r.exec.Aside && r.Name == podman && !strings.Contains(at, ":") {
+		m.Layer = r.room.Over // the engine has a place of its own for it
+	} else if r.exec.Aside {
+		m.Source = r.room.Over
+		if err := errors.Join(r.id.Own(m.Source), r.id.CopyTree(at, m.Source)); err != nil {
+			return fmt.Errorf("copy caches: %w", err)
+		}
+	}
+	r.mounts = append(r.mounts, m)
 	return nil
 }
 

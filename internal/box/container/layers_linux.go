@@ -69,10 +69,10 @@ func explain(list []box.Layer, m *made) []box.Layer {
 }
 
 // Promises names the probes of the escape suite that must hold: all but those for sockets in the user's mounts, which
-// engines show unchanged.
+// engines show unchanged, and for the user's inotify instances, which no engine bounds.
 func (starter) Promises(*box.Box) []string {
 	return slices.DeleteFunc(probe.Names(), func(name string) bool {
 		return name == probe.ShownSocket ||
-			name == probe.LaterSocket
+			name == probe.LaterSocket || name == probe.UserLimits
 	})
 }

@@ -76,7 +76,7 @@ func (d *starter) Enter(ctx context.Context, b *box.Box, r rooms.Room, e box.Exe
 	go func() { _, _ = plan() }()
 	c := &cage.Cage{
 		Tool: d.opts.Tool, Name: b.Name, User: r.User, Limits: limits, Registry: rooms.Runs(b),
-		Plan: &jail.Plan{UID: jail.UID, GID: jail.GID}, Late: plan,
+		Plan: &jail.Plan{UID: jail.UID, GID: jail.GID, Mounts: []jail.Mount{{Layer: r.Over}}}, Late: plan,
 		Scratch: []string{"/tmp", "/dev/shm", jail.Home},
 	}
 	if d.opts.Apart {

@@ -22,15 +22,11 @@ import (
 func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	p := d.basePlan(b, limits)
 	p.Mounts = append(p.Mounts, r.Home)
-	if !e.Own {
-		caches, err := r.ID.Caches(b)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range caches {
-			p.Mounts = append(p.Mounts, jail.Mount{Source: c.Dir, Target: path.Join(jail.Home, c.Name), Write: true, Soft: true})
-		}
+	caches, err := r.CacheMounts(b, e, d.opts.Apart) // what is Handed takes no layer
+	if err != nil {
+		return nil, err
 	}
+	p.Mounts = append(p.Mounts, caches...)
 	extra, err := d.extraMounts(b)
 	if err != nil {
 		return nil, err

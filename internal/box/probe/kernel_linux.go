@@ -1,8 +1,11 @@
 package probe
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -100,6 +103,7 @@ func kernelSurface(*Bait) string {
 		{"bpf", unix.SYS_BPF, ^uintptr(0), 0}, {"io_uring", unix.SYS_IO_URING_SETUP, 0, 0},
 		{"userfaultfd", unix.SYS_USERFAULTFD, ^uintptr(0), 0},
 		{"perf", unix.SYS_PERF_EVENT_OPEN, 0, 0}, {"kexec", unix.SYS_KEXEC_LOAD, 0, ^uintptr(0)},
+		{"AIO", unix.SYS_IO_SETUP, 0, 0},
 		{"module", unix.SYS_FINIT_MODULE, ^uintptr(0), 0},
 	} {
 		_, _, errno := unix.Syscall6(c.nr, c.a, c.b, 0, 0, 0, 0)
@@ -109,3 +113,33 @@ func kernelSurface(*Bait) string {
 	}
 	return ""
 }
+
+// userLimits takes more than its share of what all processes of a user on the host have together, and gives it back.
+func userLimits(*Bait) string {
+	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
+	all, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || all == 0 {
+		return "can't tell how many inotify instances a user has"
+	}
+	for taken := 0; ; taken++ {
+		if taken > all*3/4 {
+			return fmt.Sprintf("took %d of %d inotify instances", taken, all)
+		}
+		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+		if err != nil {
+			break
+		}
+		defer func() { _ = unix.Close(fd) }()
+	}
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_SIGPENDING, &l); err != nil || l.Max > mostSignals {
+		return fmt.Sprintf("may queue %d signals and timers", l.Max)
+	}
+	if unix.Setrlimit(unix.RLIMIT_SIGPENDING, &unix.Rlimit{Cur: l.Max + 1, Max: l.Max + 1}) == nil {
+		return "raised its limit of signals"
+	}
+	return ""
+}
+
+// mostSignals is what a box lets its programs have.
+const mostSignals = 1 << 14

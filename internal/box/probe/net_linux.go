@@ -189,11 +189,9 @@ func oddSockets(*Bait) string {
 	}{
 		{"raw", unix.AF_INET, unix.SOCK_RAW}, {"packet", unix.AF_PACKET, unix.SOCK_RAW},
 		{"vsock", unix.AF_VSOCK, unix.SOCK_STREAM}, {"alg", unix.AF_ALG, unix.SOCK_SEQPACKET},
+		{"uevent", unix.AF_NETLINK, unix.SOCK_RAW},
 	} {
-		protocol := 0
-		if s.name == "raw" {
-			protocol = unix.IPPROTO_ICMP
-		}
+		protocol := map[string]int{"raw": unix.IPPROTO_ICMP, "uevent": unix.NETLINK_KOBJECT_UEVENT}[s.name]
 		if fd, err := unix.Socket(s.family, s.kind|unix.SOCK_CLOEXEC, protocol); err == nil {
 			_ = unix.Close(fd)
 			return "opened a " + s.name + " socket"

@@ -20,6 +20,7 @@ const (
 	OutsideIPC    = "outside-ipc"
 	ShownSocket   = "shown-socket"
 	LaterSocket   = "later-socket"
+	UserLimits    = "user-limits"
 )
 
 // All are the probes, in the order in which they are shown.
@@ -53,7 +54,7 @@ func All() []Probe {
 		{"direct-tcp", "connect to an address outside, by TCP over IPv4 or IPv6"},
 		{"direct-udp", "send a datagram, or ask a name server"},
 		{"netlink", "change interfaces, addresses or routes"},
-		{"odd-sockets", "open a raw, packet or vsock socket"},
+		{"odd-sockets", "open a raw, packet or vsock socket, or one of netlink's but for routes"},
 		{"door-names", "get a name through the door that was not allowed, or another port"},
 		{"door-notation", "get an address through the door, however it is written"},
 		{"door-rebinding", "get to the host or its network by a name that leads there"},
@@ -76,8 +77,9 @@ func All() []Probe {
 		{"devices", "make or open a device of the host"},
 		{"terminal", "type with TIOCSTI into a terminal, of which one must work"},
 		{"keyring", "use the kernel's keyrings"},
-		{"kernel-surface", "reach bpf, io_uring, perf or userfaultfd"},
+		{"kernel-surface", "reach bpf, io_uring, perf, userfaultfd or the machine's AIO"},
 		{"foreign-calls", "make system calls of another architecture"},
+		{UserLimits, "take what the whole user has of inotify, queued signals and timers"},
 		{Survivor, "leave a process behind"},
 		{Memory, "use more memory than allowed"},
 		{Processes, "start more processes than allowed"},

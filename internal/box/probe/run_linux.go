@@ -138,6 +138,7 @@ func ways(open []string) []way {
 		{"terminal", terminal},
 		{"keyring", keyring},
 		{"kernel-surface", kernelSurface},
+		{UserLimits, userLimits},
 		{"foreign-calls", foreignCalls},
 		{Survivor, leaveSurvivor},
 	}

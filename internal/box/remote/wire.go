@@ -56,6 +56,7 @@ type exec struct {
 	Fill     bool       `json:"fill,omitempty"`
 	ReadOnly bool       `json:"read_only,omitempty"`
 	View     string     `json:"view,omitempty"`
+	Aside    bool       `json:"aside,omitempty"`
 	Limits   box.Limits `json:"limits"`
 	Etc      []box.File `json:"etc,omitempty"`
 	Binds    []string   `json:"binds,omitempty"`
@@ -159,7 +160,7 @@ func (f *fault) err(argv []string) error {
 func newExec(e box.Exec) *exec {
 	x := &exec{
 		Session: e.Session, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Dir: e.Dir, Own: e.Own, Furnish: e.Furnish,
-		Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View,
+		Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View, Aside: e.Aside,
 		Limits: e.Limits, Etc: e.Etc, Stdin: e.Stdin != nil, Stdout: e.Stdout != nil, Stderr: e.Stderr != nil,
 	}
 	for _, b := range e.Binds {
@@ -174,7 +175,7 @@ func newExec(e box.Exec) *exec {
 func (x *exec) real() box.Exec {
 	e := box.Exec{
 		Session: x.Session, Argv: toTexts(x.Argv), Env: toTexts(x.Env), Dir: x.Dir, Own: x.Own, Furnish: x.Furnish,
-		Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View,
+		Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View, Aside: x.Aside,
 		Limits: x.Limits, Etc: x.Etc,
 	}
 	for _, path := range x.Binds {

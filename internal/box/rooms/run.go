@@ -24,6 +24,7 @@ type Room struct {
 	ID     Identity  // who owns the box's directories
 	User   cage.User // who the program is on the host
 	Home   jail.Mount
+	Over   string       // where what is written to caches goes, if it is thrown away
 	Mounts []jail.Mount // the workspaces, the exchange and the store that it sees, and cco's own programs
 }
 
@@ -99,6 +100,12 @@ func (d *Driver) enter(ctx context.Context, b *box.Box, home jail.Mount, e box.E
 	if r.Mounts, err = d.mounts(b, r, e); err != nil {
 		return err
 	}
+	if e.Aside {
+		if r.Over, err = os.MkdirTemp(Layout{b.Dir}.Shells(), ""); err != nil {
+			return err
+		}
+		defer func() { _ = tree.Remove(r.Over) }()
+	}
 	return d.Enter(ctx, b, r, e)
 }
 
@@ -167,6 +174,37 @@ func (id Identity) Caches(b *box.Box) (list []Cache, err error) {
 		list = append(list, Cache{name, dir})
 	}
 	return list, nil
+}
+
+// CacheMounts shows the box's caches in the home of a program. What goes aside is in layers over them, or in copies.
+func (r Room) CacheMounts(b *box.Box, e box.Exec, copies bool) (mounts []jail.Mount, err error) {
+	if e.Own {
+		return nil, nil
+	}
+	caches, err := r.ID.Caches(b)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range caches {
+		m := jail.Mount{Source: c.Dir, Target: filepath.Join(r.Place.Home, c.Name), Write: true, Soft: true}
+		over := filepath.Join(r.Over, filepath.Base(c.Dir))
+		switch {
+		case r.Over == "":
+		case copies:
+			m.Source = over
+			err = errors.Join(os.Mkdir(over, 0o700), r.ID.Own(over), r.ID.CopyTree(c.Dir, over))
+		default:
+			m.Layer = over
+			for _, dir := range []string{over, filepath.Join(over, "upper"), filepath.Join(over, "work")} {
+				err = errors.Join(err, os.Mkdir(dir, 0o700), r.User.Own(dir))
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("lay the cache %s aside: %w", c.Name, err)
+		}
+		mounts = append(mounts, m)
+	}
+	return mounts, nil
 }
 
 // Environment starts from nothing: it has the starter's variables for the place, before and after those that every box

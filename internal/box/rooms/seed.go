@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/paths"
@@ -72,7 +73,8 @@ func (o Options) privateIn(b *box.Box, from string) (names []string, err error) 
 	if paths.Within(data, real) || paths.Within(real, data) {
 		return nil, fmt.Errorf("cache %s: it holds cco's own data, name directories beside that", from)
 	}
-	for _, login := range o.Logins(o.Home, nil) {
+	logins := o.Logins(o.Home, nil)
+	for _, login := range logins {
 		if paths.Within(real, login) {
 			return nil, fmt.Errorf("cache %s: it holds a login or keys", from)
 		}
@@ -80,7 +82,39 @@ func (o Options) privateIn(b *box.Box, from string) (names []string, err error) 
 			names = append(names, rel)
 		}
 	}
-	return names, nil
+	return append(names, secondNames(real, logins)...), nil
+}
+
+// secondNames are the hard links in a directory that lead to files of logins.
+func secondNames(dir string, logins []string) (names []string) {
+	held := map[[2]uint64]bool{}
+	linked := func(root string, each func(path string, id [2]uint64)) {
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // what can't be read isn't copied
+			if err != nil || !e.Type().IsRegular() {
+				return nil
+			}
+			info, err := e.Info()
+			if err != nil {
+				return nil
+			}
+			if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
+				each(path, [2]uint64{uint64(st.Dev), st.Ino}) //nolint:unconvert // Dev is signed on macOS
+			}
+			return nil
+		})
+	}
+	for _, login := range logins {
+		linked(login, func(_ string, id [2]uint64) { held[id] = true })
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	linked(dir, func(path string, id [2]uint64) {
+		if rel, err := filepath.Rel(dir, path); err == nil && held[id] {
+			names = append(names, rel)
+		}
+	})
+	return names
 }
 
 // seedPlace is where a seed goes: into the cache that holds its place below the home, or into a cache of its own.

@@ -23,7 +23,7 @@ func (d *starter) runCaged(ctx context.Context, b *box.Box, r rooms.Room, e box.
 	me := cage.Me()
 	c := &cage.Cage{
 		Tool: d.opts.Tool, Name: b.Name, User: r.User, Limits: limits, Registry: rooms.Runs(b),
-		Plan: &jail.Plan{Shared: true, UID: me.UID, GID: me.GID}, Late: plan,
+		Plan: &jail.Plan{Shared: true, UID: me.UID, GID: me.GID, Mounts: []jail.Mount{{Layer: r.Over}}}, Late: plan,
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm", r.Place.Home},
 	}
 	return c.Run(ctx, e)
@@ -102,16 +102,11 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 		v.Add(jail.Mount{Source: real, Target: real, Host: !m.Door})
 	}
 	v.Add(append([]jail.Mount{r.Home}, r.Mounts...)...)
-	if !e.Own {
-		caches, err := r.ID.Caches(b)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range caches {
-			v.Add(jail.Mount{Source: c.Dir, Target: filepath.Join(r.Place.Home, c.Name), Write: true,
-				Soft: true})
-		}
+	caches, err := r.CacheMounts(b, e, false)
+	if err != nil {
+		return nil, err
 	}
+	v.Add(caches...)
 	v.Finish(p)
 	p.Reach = doors
 	for _, m := range p.Mounts {

@@ -22,6 +22,9 @@ const lingering = time.Second
 
 // runPlain runs a program without isolation. Its process group ends with it.
 func (d *starter) runPlain(ctx context.Context, b *box.Box, r rooms.Room, e box.Exec) error {
+	if e.Aside {
+		return errors.New("without the kernel's isolation what a program writes to caches can't be thrown away")
+	}
 	r.Place.Home = r.Home.Source
 	if err := errors.Join(d.linkGit(b), linkCaches(b, r, e)); err != nil {
 		return err

@@ -35,7 +35,7 @@ func TestConformanceWithoutKernel(t *testing.T) {
 		Driver: New(testOptions()), New: func(t *testing.T) *box.Box { return testBox(t, box.AcceptNoKernel) },
 		Lacks: []boxtest.Ability{
 			boxtest.Apart, boxtest.Tree, boxtest.ReadOnly, boxtest.Views, boxtest.Store, boxtest.Etc, boxtest.Binds,
-			boxtest.Memory, boxtest.Procs, boxtest.Held,
+			boxtest.Memory, boxtest.Procs, boxtest.Held, boxtest.Aside,
 		},
 	})
 }

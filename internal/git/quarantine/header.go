@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
@@ -41,6 +42,9 @@ func readHeader(r *bufio.Reader, kept bool) (header, error) {
 		if err := p.parseLine(line); err != nil {
 			return header{}, err
 		}
+	}
+	if err := p.names(); err != nil {
+		return header{}, err
 	}
 	if len(p.h.refs) == 0 {
 		return header{}, refuse(RuleHeader, "the bundle has no refs")
@@ -101,15 +105,32 @@ func (p *headerParser) parseLine(line string) error {
 	if !ok || !git.IsOID(oid, p.oidLen()) {
 		return refuse(RuleHeader, "malformed line in the bundle's header: %s", git.Quote(git.Clip(line)))
 	}
-	if name != OutRef && name != WipRef && (!p.kept || !validKept(name)) {
-		return refuse(RuleRef, "the bundle has a ref that was not expected: %s", git.Quote(git.Clip(name)))
-	}
 	for _, r := range p.h.refs {
 		if r.Name == name {
 			return refuse(RuleRef, "the bundle has %s twice", name)
 		}
 	}
 	p.h.refs = append(p.h.refs, git.NamedRef{Name: name, OID: oid})
+	return nil
+}
+
+// names refuses refs that are not expected. HEAD and a branch are, as further names of OutRef's commit, for a person
+// who fetches by hand; they are left out.
+func (p *headerParser) names() error {
+	out := ""
+	for _, r := range p.h.refs {
+		if r.Name == OutRef {
+			out = r.OID
+		}
+	}
+	p.h.refs = slices.DeleteFunc(p.h.refs, func(r git.NamedRef) bool {
+		return r.OID == out && (r.Name == "HEAD" || strings.HasPrefix(r.Name, "refs/heads/"))
+	})
+	for _, r := range p.h.refs {
+		if r.Name != OutRef && r.Name != WipRef && (!p.kept || !validKept(r.Name)) {
+			return refuse(RuleRef, "the bundle has a ref that was not expected: %s", git.Quote(git.Clip(r.Name)))
+		}
+	}
 	return nil
 }
 

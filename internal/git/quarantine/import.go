@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,20 +50,47 @@ func (q *Repo) Import(ctx context.Context, id string) (Imported, error) {
 	return res, nil
 }
 
-// Only leaves out everything but what was kept by one name: a branch's, or "stash/0". It comes after Unpack.
-func (q *Repo) Only(name string) (Found, error) {
-	if q.examined {
-		return Found{}, errors.New("choose a ref: examined already")
+// Parts are the names of what was found: head, uncommitted, and what was kept by its own name. With a name they are the
+// one that it means, as git or a restore has printed it: side, refs/heads/side, stash@{0}, refs/cco/<id>/stash/0.
+func (f Found) Parts(name string) (parts []git.NamedRef) {
+	if f.Tip != f.Base {
+		parts = append(parts, git.NamedRef{Name: "head", OID: f.Tip})
 	}
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "heads/")
-	var kept []git.NamedRef
-	for _, k := range q.found.Kept {
-		if k.Name == name || k.Name == "heads/"+name {
-			kept = append(kept, k)
-		}
+	if f.Wip != "" {
+		parts = append(parts, git.NamedRef{Name: "uncommitted", OID: f.Wip})
 	}
-	q.found = Found{Base: q.found.Base, Tip: q.found.Base, Kept: kept}
-	return q.found, nil
+	parts = append(parts, f.Kept...)
+	if name == "" {
+		return parts
+	}
+	name = strings.TrimPrefix(name, "refs/")
+	if rest, ok := strings.CutPrefix(name, "cco/"); ok {
+		_, name, _ = strings.Cut(rest, "/")
+	}
+	if n, ok := strings.CutPrefix(name, "stash@{"); ok {
+		name = "stash/" + strings.TrimSuffix(n, "}")
+	}
+	return slices.DeleteFunc(parts, func(p git.NamedRef) bool { return p.Name != name && p.Name != "heads/"+name })
+}
+
+// Part writes a bundle of one part, so that nothing comes with it that the others need. It goes through another
+// quarantine.
+func (q *Repo) Part(ctx context.Context, part git.NamedRef, file string) error {
+	ref := KeptRef + part.Name
+	switch part.OID {
+	case q.found.Tip:
+		ref = OutRef
+	case q.found.Wip:
+		ref = WipRef
+	}
+	if err := q.host.Run(ctx, nil, "update-ref", ref, part.OID); err != nil {
+		return err
+	}
+	args := []string{"bundle", "create", "-q", file, ref}
+	for _, oid := range q.needs {
+		args = append(args, "^"+oid)
+	}
+	return q.host.Run(ctx, nil, args...)
 }
 
 // ImportBelow moves the objects into the user's repository, and writes refs below prefix: head, uncommitted, and what
@@ -76,15 +104,9 @@ func (q *Repo) ImportBelow(ctx context.Context, prefix string) (refs, kept []str
 		return nil, nil, fmt.Errorf("import objects: %w", err)
 	}
 	defer done()
-	var want []git.NamedRef
-	if q.found.Tip != q.found.Base {
-		want = append(want, git.NamedRef{Name: prefix + "/head", OID: q.found.Tip})
-	}
-	if q.found.Wip != "" {
-		want = append(want, git.NamedRef{Name: prefix + "/uncommitted", OID: q.found.Wip})
-	}
-	for _, k := range q.found.Kept {
-		want = append(want, git.NamedRef{Name: prefix + "/" + k.Name, OID: k.OID})
+	want := q.found.Parts("")
+	for i := range want {
+		want[i].Name = prefix + "/" + want[i].Name
 	}
 	if len(want) == 0 {
 		return nil, nil, nil

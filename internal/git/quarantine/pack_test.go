@@ -46,7 +46,8 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 		"a branch":            {strings.Replace(good, quarantine.OutRef, "refs/heads/main", 1), quarantine.RuleRef},
 		"HEAD":                {strings.Replace(good, quarantine.OutRef, "HEAD", 1), quarantine.RuleRef},
 		"a ref that climbs":   {strings.Replace(good, quarantine.OutRef, "refs/cco/../heads/main", 1), quarantine.RuleRef},
-		"one ref too many":    {strings.Replace(good, "\n\n", "\n"+tip+" refs/heads/x\n\n", 1), quarantine.RuleRef},
+		"one ref too many":    {strings.Replace(good, "\n\n", "\n"+h.base+" refs/heads/x\n\n", 1), quarantine.RuleRef},
+		"another HEAD":        {strings.Replace(good, "\n\n", "\n"+h.base+" HEAD\n\n", 1), quarantine.RuleRef},
 		"a ref twice":         {strings.Replace(good, "\n\n", "\n"+tip+" "+quarantine.OutRef+"\n\n", 1), quarantine.RuleRef},
 		"ref to elsewhere":    {strings.Replace(good, tip+" ", strings.Repeat("1", 40)+" ", 1), quarantine.RuleRef},
 		"unknown prerequisite": {strings.Replace(good, "-"+h.base, "-"+strings.Repeat("2", 40), 1),
@@ -331,4 +332,21 @@ func varint(n int) []byte {
 		b = append(b, byte(n)|0x80)
 	}
 	return append(b, byte(n))
+}
+
+// Guards against the names for fetching by hand being taken for more than names.
+func TestOtherNamesOfTheTipBringNothing(t *testing.T) {
+	h := newHandOff(t)
+	tip := h.box.Commit("work", "new", "x\n")
+	b := string(must.Get(os.ReadFile(h.publish(tip)))(t))
+	file := filepath.Join(t.TempDir(), "named")
+	must.Do(t, os.WriteFile(file, []byte(strings.Replace(b, "\n\n", "\n"+tip+" HEAD\n"+tip+" refs/heads/main\n\n", 1)),
+		0o600))
+	for _, kept := range []bool{false, true} {
+		q := must.Get(quarantine.New(t.Context(), h.repo, filepath.Join(t.TempDir(), "q"), quarantine.Options{Kept: kept}))(t)
+		found, err := q.Unpack(t.Context(), file, h.base)
+		if err != nil || found.Tip != tip || len(found.Kept) > 0 {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
 }

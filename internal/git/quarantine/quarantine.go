@@ -43,6 +43,7 @@ type Repo struct {
 	options  Options
 	limits   Limits
 	found    Found
+	needs    []string        // what the bundle builds on
 	pack     string          // name of the pack, without its ending
 	commits  map[string]bool // in the pack
 	tolerate []string        // what git's own checks said about objects, where it may be about old ones

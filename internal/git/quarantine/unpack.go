@@ -44,6 +44,7 @@ func (q *Repo) Unpack(ctx context.Context, bundle, base string) (Found, error) {
 	if err != nil {
 		return Found{}, fmt.Errorf("verify bundle: %w", err)
 	}
+	q.needs = h.prerequisites
 	if size := info.Size() - h.size; size > q.limits.PackBytes {
 		return Found{}, refuse(RuleTooLarge, "the pack has %d bytes (limit %d)", size, q.limits.PackBytes)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -289,11 +290,14 @@ func (k *keeper) notify(ctx context.Context, rec store.Session, argv []string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	env := append(os.Environ(), "CCO_SESSION="+rec.ID, "CCO_STATE="+string(rec.State), "CCO_REASON="+rec.Reason,
-		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo, "CCO_QUESTION="+rec.Question)
+	env := append(os.Environ(), "CCO_SESSION="+rec.ID, "CCO_STATE="+string(rec.State), "CCO_REASON="+noOption(rec.Reason),
+		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo, "CCO_QUESTION="+noOption(rec.Question))
 	dir := rec.Repo
 	if _, err := os.Stat(dir); err != nil {
 		dir = k.Data // it was moved or removed; notify all the same
 	}
 	_ = proc.Run(ctx, proc.Cmd{Argv: argv, Env: env, Dir: dir})
 }
+
+// noOption takes from words of an agent what a program would take for its option.
+func noOption(words string) string { return strings.TrimLeft(words, "- \t\r\n") }

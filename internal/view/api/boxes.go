@@ -198,8 +198,8 @@ func (d *Desk) traffic(out *Safety, name string, list []store.Session) error {
 		if e.Port != 0 {
 			host = fmt.Sprintf("%s:%d", host, e.Port)
 		}
-		to, why := left, e.Rule
-		if e.Decision == broker.Refused || e.Decision == broker.Limited {
+		to, why, stayed := left, e.Rule, e.Decision != broker.Allowed && e.Decision != broker.Failed
+		if stayed {
 			to, why = refused, e.Reason
 		}
 		if e.Kind == broker.KindModel && why == "" {
@@ -210,12 +210,12 @@ func (d *Desk) traffic(out *Safety, name string, list []store.Session) error {
 			l = &Left{Host: host}
 			to[key{host, why}] = l
 		}
-		if e.Decision == broker.Refused || e.Decision == broker.Limited {
+		if stayed {
 			l.Reason, l.Allow = why, e.Allow
 		} else {
 			l.Rule = why
 		}
-		l.Count++
+		l.Count += max(1, e.Count)
 		l.Out, l.In = l.Out+e.In, l.In+e.Out
 		if e.Time.After(l.Last) {
 			l.Last, l.Session = e.Time, e.Session

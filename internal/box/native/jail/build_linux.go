@@ -51,6 +51,9 @@ func (p *Plan) build(res *Result) error {
 	if err := p.coverSockets(root, res); err != nil {
 		return err
 	}
+	if err := shareWatches(); err != nil {
+		return err
+	}
 	// The kernel lets a process mount a new proc only if it sees all of the old one.
 	if !p.Nested {
 		if err := closeProc(root); err != nil {
@@ -319,6 +322,33 @@ func (p *Plan) copyIn(root, tree int, m Mount) error {
 
 // emptyDir is a directory of the cage's root that stays empty.
 const emptyDir = "/.empty"
+
+// shareWatches leaves the user's other programs half of the inotify instances and watches that a user has: the kernel
+// counts those of the box's namespace for its owner outside, too. Older kernels lack these switches.
+func shareWatches() error {
+	for _, name := range []string{"instances", "watches"} {
+		text, err := read("/proc/sys/fs/inotify/max_user_" + name)
+		all, _ := strconv.Atoi(strings.TrimSpace(text))
+		if err == nil && all > 1 {
+			err = overwrite("/proc/sys/user/max_inotify_"+name, strconv.Itoa(all/2))
+		}
+		if err != nil && !errors.Is(err, unix.ENOENT) {
+			return step("limit inotify "+name, err)
+		}
+	}
+	return nil
+}
+
+func read(file string) (string, error) {
+	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer closeFD(fd)
+	buf := make([]byte, 32)
+	n, err := unix.Read(fd, buf)
+	return string(buf[:max(0, n)]), err
+}
 
 // closeProc closes the parts of /proc that belong to the machine, and forbids user namespaces below ours.
 func closeProc(root int) error {

@@ -70,11 +70,22 @@ func (p *Plan) confine(res *Result) error {
 	return p.tie()
 }
 
-// limit limits the number of processes and forbids core dumps: a core pattern may name a program of the host.
+// limit limits the number of processes, and what all processes of a user on the host have together. It forbids core
+// dumps: a core pattern may name a program of the host.
 func (p *Plan) limit() error {
 	// With 1 the kernel does not even start the program that a pattern pipes to; with 0 it would.
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil {
 		return err
+	}
+	for resource, most := range map[int]uint64{unix.RLIMIT_SIGPENDING: 1 << 14, unix.RLIMIT_MSGQUEUE: 1 << 19} {
+		var l unix.Rlimit
+		if err := unix.Getrlimit(resource, &l); err != nil {
+			return err
+		}
+		most = min(most, l.Max/2)
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: min(most, l.Cur), Max: most}); err != nil {
+			return err
+		}
 	}
 	if p.Procs == 0 {
 		return nil

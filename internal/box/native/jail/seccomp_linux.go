@@ -25,6 +25,7 @@ const (
 	offArch = 4
 	offArg0 = 16
 	offArg1 = 24
+	offArg2 = 32
 )
 
 // denied are the calls that a program never needs, on every architecture. Most require a capability that it doesn't
@@ -55,7 +56,7 @@ func inNamespaces() []uint32 {
 
 // families are the kinds of socket that a program needs. Others, such as AF_VSOCK, ignore network namespaces.
 func families() []uint32 {
-	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
+	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 }
 
 // personalities are those that only change what uname says; others switch off address space hardening.
@@ -125,9 +126,12 @@ func filter(nested bool) []unix.SockFilter {
 	a.skip(unix.BPF_JGT, lastKnown, 1, false)
 	a.answer(refuse(uint32(unix.ENOSYS)))
 	a.deny(calls)
-	// The flags of clone3 are behind a pointer. Without clone3 programs fall back to clone.
-	a.skip(unix.BPF_JEQ, unix.SYS_CLONE3, 1, false)
-	a.answer(refuse(uint32(unix.ENOSYS)))
+	// The flags of clone3 are behind a pointer. Without clone3 programs fall back to clone. Events of io_setup are counted
+	// for the whole machine, and taken by who asks for them; programs know kernels that are built without it.
+	for _, nr := range []uint32{unix.SYS_CLONE3, unix.SYS_IO_SETUP} {
+		a.skip(unix.BPF_JEQ, nr, 1, false)
+		a.answer(refuse(uint32(unix.ENOSYS)))
+	}
 	for _, c := range []struct{ nr, flags uint32 }{{unix.SYS_CLONE, spaces},
 		{unix.SYS_UNSHARE, spaces | unix.CLONE_NEWTIME}} {
 		a.call(c.nr, func(b *assembly) {
@@ -143,7 +147,16 @@ func filter(nested bool) []unix.SockFilter {
 			b.answer(refuse(uint32(unix.EPERM)))
 		}
 	})
-	a.call(unix.SYS_SOCKET, allowOnly(families(), uint32(unix.EAFNOSUPPORT)))
+	a.call(unix.SYS_SOCKET, func(b *assembly) {
+		// Of netlink programs need what lists interfaces and routes. The rest is for administrators.
+		b.load(offArg0)
+		b.skip(unix.BPF_JEQ, unix.AF_NETLINK, 4, false)
+		b.load(offArg2)
+		b.skip(unix.BPF_JEQ, unix.NETLINK_ROUTE, 1, false)
+		b.answer(unix.SECCOMP_RET_ALLOW)
+		b.answer(refuse(uint32(unix.EPROTONOSUPPORT)))
+		allowOnly(families(), uint32(unix.EAFNOSUPPORT))(b)
+	})
 	a.call(unix.SYS_SOCKETPAIR, allowOnly(families(), uint32(unix.EAFNOSUPPORT)))
 	a.call(unix.SYS_PERSONALITY, allowOnly(personalities(), uint32(unix.EPERM)))
 	a.answer(unix.SECCOMP_RET_ALLOW)

@@ -10,7 +10,7 @@ import (
 func judge(t *testing.T, code []unix.SockFilter, nr uint32, args ...uint32) uint32 {
 	t.Helper()
 	data := map[uint32]uint32{offNr: nr, offArch: nativeArch}
-	for i, off := range []uint32{offArg0, offArg1}[:len(args)] {
+	for i, off := range []uint32{offArg0, offArg1, offArg2}[:len(args)] {
 		data[off] = args[i]
 	}
 	var loaded uint32
@@ -48,6 +48,7 @@ func TestFilter(t *testing.T) {
 		yes = unix.SECCOMP_RET_ALLOW
 		no  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 		odd = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
+		not = unix.SECCOMP_RET_ERRNO | uint32(unix.EPROTONOSUPPORT)
 		gap = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 	)
 	for _, c := range []struct {
@@ -86,6 +87,11 @@ func TestFilter(t *testing.T) {
 		{"vsock", unix.SYS_SOCKET, []uint32{unix.AF_VSOCK}, odd, odd},
 		{"a packet socket", unix.SYS_SOCKET, []uint32{unix.AF_PACKET}, odd, odd},
 		{"inet", unix.SYS_SOCKET, []uint32{unix.AF_INET}, yes, yes},
+		{"asynchronous I/O", unix.SYS_IO_SETUP, nil, gap, gap},
+		{"routes", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, 0, unix.NETLINK_ROUTE}, yes, yes},
+		{"events of the kernel", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, 0, unix.NETLINK_KOBJECT_UEVENT}, not, not},
+		{"a firewall", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, 0, unix.NETLINK_NETFILTER}, not, not},
+		{"a pair of datagrams", unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX, 2, 0}, yes, yes},
 		{"typing", unix.SYS_IOCTL, []uint32{0, unix.TIOCSTI}, no, no},
 		{"what nobody knows", lastKnown + 1, nil, gap, gap},
 	} {
