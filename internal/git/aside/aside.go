@@ -157,7 +157,7 @@ func (r *Repo) Pending() (bool, error) {
 
 // Discard removes the private repository with everything that is in it, brought over or not.
 func (r *Repo) Discard() error {
-	for _, name := range []string{"began.json", "submodules", "common"} {
+	for _, name := range []string{"began", "index", "submodules", "common"} {
 		if err := tree.Remove(filepath.Join(r.dir, name)); err != nil {
 			return err
 		}

@@ -243,8 +243,8 @@ func TestIndexes(t *testing.T) {
 	r.user.Write("a", "the agent's\n")
 	r.git("add", "a")
 	r.git("rm", "-q", "--cached", "dir/b")
-	r.user.Write("odd \xff\n\"name", "x")
-	r.git("add", "odd \xff\n\"name")
+	r.user.Write("odd \xff\"name", "x")
+	r.git("add", "odd \xff\"name")
 	r.user.Write("announced", "x")
 	r.git("add", "-N", "announced")
 	r.user.Write("empty", "")
@@ -257,6 +257,16 @@ func TestIndexes(t *testing.T) {
 		"100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0\tannounced\x00", "", 1) != got {
 		t.Errorf("the user has\n%q, the agent\n%q", got, want)
 	}
+	// What would not come as a commit does not come staged either: then the index is what is committed.
+	r.user.Write("odd\nname", "x")
+	r.git("add", "odd\nname")
+	r.git("commit", "-q", "-m", "most", "--", "empty")
+	if rep = r.take(); rep.Index != 3 || len(rep.IndexLeft) == 0 || len(rep.Moved) != 1 {
+		t.Errorf("report %+v", rep)
+	}
+	r.status(" M a\n?? announced\n?? \"odd\\nname\"\n?? \"odd \\377\\\"name\"")
+	r.git("rm", "-q", "--cached", "odd\nname")
+	r.take()
 	// What the user stages meanwhile stays; the rest follows.
 	r.user.Write("a", "the user's\n")
 	r.user.Git("add", "a")
@@ -281,10 +291,10 @@ func TestConflictsInTheIndex(t *testing.T) {
 	if _, err := r.try("merge", "side"); err == nil {
 		t.Fatal("no conflict")
 	}
-	if rep := r.take(); rep.Index != 1 {
+	if rep := r.take(); rep.Index != 0 || len(rep.IndexLeft) != 1 {
 		t.Errorf("report %+v", rep)
 	}
-	r.status("UU a")
+	r.status(" M a")
 	r.user.Write("a", "solved\n")
 	r.git("commit", "-q", "-a", "-m", "merged")
 	r.end()

@@ -1,8 +1,6 @@
 package aside_test
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"os"
@@ -11,8 +9,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/must"
 )
-
-func bufReader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b)) }
 
 // randomText is text that can't be compressed to nothing.
 func randomText(n int) (string, error) {

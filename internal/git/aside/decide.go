@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cco-dev/cco/internal/git/aside/wire"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Report says what was brought over, and what was not.
@@ -21,7 +21,7 @@ type Report struct {
 	Index     int    `json:"index,omitempty"`      // how many paths of the index changed
 	IndexLeft []Left `json:"index_left,omitempty"` // what of the index stayed inside
 
-	Submodules []Submodule `json:"submodules,omitempty"`
+	Submodules []Kept `json:"submodules,omitempty"` // commits in submodules, where nothing moves
 }
 
 // Moved is a branch of the user's that moved, or was made.
@@ -45,13 +45,6 @@ type Left struct {
 	Why  string `json:"why"`
 }
 
-// Submodule is one with new commits.
-type Submodule struct {
-	Path string `json:"path"` // of its git directory, below the user's
-	Kept []Kept `json:"kept,omitempty"`
-	Left string `json:"left,omitempty"` // why its commits stayed inside
-}
-
 // facts are what decide needs to know beside what was, is and was said.
 type facts struct {
 	sub       bool              // of a submodule nothing moves
@@ -59,7 +52,6 @@ type facts struct {
 	gitlinks  map[string]string // by commit: where it has a gitlink that the user never had
 	fresh     map[string]bool   // commits that no ref of the user's leads to
 	refused   map[string]string // by commit or object: why it can't come
-	odd       func(string) bool // whether a name would steer a terminal
 	busy      string            // what is unfinished in the user's worktree
 }
 
@@ -75,20 +67,34 @@ type plan struct {
 }
 
 // decide says what becomes of what the agent did. It changes nothing.
-func decide(b *began, now state, said wire.Said, f facts) plan {
+func decide(b *began, now state, said said, f facts) plan {
 	var p plan
-	for _, branch := range slices.Sorted(maps.Keys(said.Heads)) {
-		p.branch(branch, b, now, said.Heads[branch], f)
+	for _, branch := range slices.Sorted(maps.Keys(said.heads)) {
+		p.branch(branch, b, now, said.heads[branch], f)
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Refs)) {
 		branch, ok := strings.CutPrefix(name, "refs/heads/")
-		if _, there := now.refs[name]; ok && there && said.Heads[branch] == "" && b.Refs[name].Symref == "" {
+		if _, there := now.refs[name]; ok && there && said.heads[branch] == "" && b.Refs[name].Symref == "" {
 			p.report.Deleted = append(p.report.Deleted, branch)
 		}
 	}
 	p.decideHead(b, now, said, f)
 	return p
 }
+
+// odd says why a branch of this name is not made, although git may allow it.
+func odd(branch string) string {
+	switch {
+	case strings.ContainsFunc(branch, safetext.Steers):
+		return "its name has characters that steer a terminal"
+	case branch == "" || branch == "HEAD" || branch == "@" || branch[0] == '-' || len(branch) > maxName:
+		return "git's commands take its name for something else, or it is too long"
+	}
+	return ""
+}
+
+// maxName bounds the name of a branch.
+const maxName = 1000
 
 func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 	ref := "refs/heads/" + branch
@@ -120,8 +126,8 @@ func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 		why = "it is checked out in " + f.elsewhere[branch]
 	case f.gitlinks[oid] != "":
 		why = "it has a nested repository: " + f.gitlinks[oid]
-	case f.odd(branch):
-		why = "its name has characters that steer a terminal"
+	case odd(branch) != "":
+		why = odd(branch)
 	case f.busy != "" && ref == now.head.Symref:
 		why = f.busy + " is unfinished in the worktree"
 	default:
@@ -132,8 +138,8 @@ func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 }
 
 // decideHead lets HEAD follow to a branch that came over, and the index with it.
-func (p *plan) decideHead(b *began, now state, said wire.Said, f facts) {
-	h := said.Head
+func (p *plan) decideHead(b *began, now state, said said, f facts) {
+	h := said.head
 	switch {
 	case f.sub && h.Symref != "":
 		return
@@ -152,7 +158,7 @@ func (p *plan) decideHead(b *began, now state, said wire.Said, f facts) {
 	}
 	branch, ok := strings.CutPrefix(h.Symref, "refs/heads/")
 	switch {
-	case !ok || f.odd(branch):
+	case !ok || odd(branch) != "":
 		p.report.HeadLeft = "it is on what is no branch"
 	case h.Symref == now.head.Symref:
 		p.index = p.after(branch, now) == h.OID && f.busy == ""
@@ -189,34 +195,3 @@ func (p *plan) after(branch string, now state) string {
 	}
 	return now.refs["refs/heads/"+branch].OID
 }
-
-// indexChanges says which paths of the user's index change: those that are as they were. was and is are what the user's
-// index had and has at the paths that were said.
-func indexChanges(was, is, said map[string][]wire.Entry, refused map[string]string) (do map[string][]wire.Entry,
-	left []Left) {
-	do = map[string][]wire.Entry{}
-	for _, path := range slices.Sorted(maps.Keys(said)) {
-		why := ""
-		for _, e := range said[path] {
-			if e.Mode == gitlink && !slices.ContainsFunc(was[path], func(w wire.Entry) bool { return w.Mode == gitlink }) {
-				why = "it is a nested repository"
-			} else if e.Mode != gitlink && refused[e.OID] != "" {
-				why = refused[e.OID]
-			}
-		}
-		switch {
-		case slices.Equal(is[path], said[path]):
-			continue
-		case why == "" && !slices.Equal(is[path], was[path]):
-			why = "it changed meanwhile"
-		}
-		if why != "" {
-			left = append(left, Left{Path: path, Why: why})
-			continue
-		}
-		do[path] = said[path]
-	}
-	return do, left
-}
-
-const gitlink = "160000"

@@ -38,12 +38,11 @@ func (r Report) Words() (lines []string) {
 			say("%s was staged in the cage, and is not here: %s", l.Path, l.Why)
 		}
 	}
-	for _, s := range r.Submodules {
-		for _, k := range s.Kept {
-			say("submodule %s: %s is at %s: %s", s.Path, k.Branch, k.Ref, k.Why)
-		}
-		if s.Left != "" {
-			say("submodule %s: its new commits stayed in the cage: %s", s.Path, s.Left)
+	for _, k := range r.Submodules {
+		if k.Ref != "" {
+			say("submodule %s is at %s there: %s", k.Branch, k.Ref, k.Why)
+		} else {
+			say("submodule %s stayed in the cage: %s", k.Branch, k.Why)
 		}
 	}
 	return lines
