@@ -21,7 +21,7 @@ func (t *taking) carryOut(ctx context.Context, p *plan) error {
 		return err
 	}
 	for _, m := range p.move {
-		if err := t.moveBranch(ctx, m); err != nil {
+		if err := t.swap(ctx, "refs/heads/"+m.Branch, m.From, m.To); err != nil {
 			if proc.Code(err) < 0 {
 				return err
 			}
@@ -48,12 +48,12 @@ func (t *taking) carryOut(ctx context.Context, p *plan) error {
 // words is what git said, for a report.
 func words(err error) string { return safetext.Line(git.Clip(err.Error())) }
 
-func (t *taking) moveBranch(ctx context.Context, m Moved) error {
-	from := m.From
+// swap moves a ref that holds what it should; "" for nothing.
+func (t *taking) swap(ctx context.Context, name, from, to string) error {
 	if from == "" {
 		from = strings.Repeat("0", t.user.OIDLen())
 	}
-	in := "update refs/heads/" + m.Branch + "\x00" + m.To + "\x00" + from + "\x00"
+	in := "update " + name + "\x00" + to + "\x00" + from + "\x00"
 	return t.user.Host().Run(ctx, strings.NewReader(in), "update-ref", "-m", logMessage, "--stdin", "-z")
 }
 
@@ -78,10 +78,8 @@ func (t *taking) keepAs(ctx context.Context, name, oid string) (err error) {
 	if t.b.Kept == nil {
 		t.b.Kept = map[string]string{}
 	}
-	is := t.now.refs[name].OID
-	if is != "" && is == t.b.Kept[name] {
-		in := "update " + name + "\x00" + oid + "\x00" + is + "\x00"
-		err = t.user.Host().Run(ctx, strings.NewReader(in), "update-ref", "--stdin", "-z")
+	if is := t.now.refs[name].OID; is != "" && is == t.b.Kept[name] {
+		err = t.swap(ctx, name, is, oid)
 	} else {
 		_, err = t.user.SetRefs(ctx, []git.NamedRef{{Name: name, OID: oid}})
 	}

@@ -48,7 +48,7 @@ type Left struct {
 // facts are what decide needs to know beside what was, is and was said.
 type facts struct {
 	sub       bool              // of a submodule nothing moves
-	elsewhere map[string]string // branches that other worktrees have checked out
+	elsewhere map[string]string // branches that other worktrees use, and how
 	gitlinks  map[string]string // by commit: where it has a gitlink that the user never had
 	fresh     map[string]bool   // commits that no ref of the user's leads to
 	refused   map[string]string // by commit or object: why it can't come
@@ -123,7 +123,7 @@ func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 	case is.Symref != "":
 		why = "it stands for another"
 	case f.elsewhere[branch] != "":
-		why = "it is checked out in " + f.elsewhere[branch]
+		why = "it is " + f.elsewhere[branch]
 	case f.gitlinks[oid] != "":
 		why = "it has a nested repository: " + f.gitlinks[oid]
 	case odd(branch) != "":
@@ -167,7 +167,7 @@ func (p *plan) decideHead(b *began, now state, said said, f facts) {
 	case p.after(branch, now) != h.OID:
 		p.report.HeadLeft = "its branch did not come over"
 	case f.elsewhere[branch] != "":
-		p.report.HeadLeft = "its branch is checked out in " + f.elsewhere[branch]
+		p.report.HeadLeft = "its branch is " + f.elsewhere[branch]
 	case f.busy != "":
 		p.report.HeadLeft = f.busy + " is unfinished in the worktree"
 	default:

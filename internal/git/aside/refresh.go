@@ -57,14 +57,9 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 	if err != nil {
 		return err
 	}
-	files, err := p.files(ctx, now, b)
+	files, err := p.files(ctx, now, b, resumes)
 	if err != nil {
 		return err
-	}
-	if !resumes {
-		if err := p.headFiles(files, now); err != nil {
-			return err
-		}
 	}
 	if err := p.replace(files, resumes); err != nil {
 		return err
@@ -116,8 +111,9 @@ func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
 	return bytes.Equal(lists[0], lists[1]), nil
 }
 
-// files are the files of the private repository that are always the user's, by their paths in it.
-func (p *part) files(ctx context.Context, now state, b *began) (map[string][]byte, error) {
+// files are what the private repository has of the user's, by their paths in it: all that git reads of a repository,
+// and unless the agent resumes what it had under way, HEAD with its reflogs and the index.
+func (p *part) files(ctx context.Context, now state, b *began, resumes bool) (map[string][]byte, error) {
 	config, err := p.config(ctx)
 	if err != nil {
 		return nil, err
@@ -128,40 +124,52 @@ func (p *part) files(ctx context.Context, now state, b *began) (map[string][]byt
 	}
 	files := map[string][]byte{"config": config, "objects/info/alternates": borrowed}
 	p.refFiles(files, now, b)
-	common, own := p.user.CommonDir, p.user.GitDir
-	for name, from := range map[string]string{
-		"info/attributes":            filepath.Join(common, "info", "attributes"),
-		"info/exclude":               filepath.Join(common, "info", "exclude"),
-		"shallow":                    filepath.Join(common, "shallow"),
-		p.at("info/sparse-checkout"): filepath.Join(own, "info", "sparse-checkout"),
-	} {
-		if err := copyInto(files, name, from); err != nil {
+	common, own := []string{"info/attributes", "info/exclude", "shallow"}, []string{"info/sparse-checkout"}
+	if p.gitDir != p.common {
+		files[p.at("commondir")] = []byte("../..\n")
+		files[p.at("gitdir")] = []byte(filepath.Join(p.user.Top, ".git") + "\n")
+		common = append(common, "HEAD") // a branch that the main worktree has checked out
+	}
+	if !resumes {
+		all, err := os.ReadDir(p.user.GitDir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range all { // a split index leads to another file
+			if strings.HasPrefix(e.Name(), "sharedindex.") {
+				own = append(own, e.Name())
+			}
+		}
+		own = append(own, "index", "logs/HEAD")
+		files[p.at("HEAD")] = []byte(now.head.OID + "\n")
+		if now.head.Symref != "" {
+			files[p.at("HEAD")] = []byte("ref: " + now.head.Symref + "\n")
+			common = append(common, "logs/"+now.head.Symref)
+		}
+	}
+	copied := map[string]string{}
+	for _, name := range common {
+		copied[name] = filepath.Join(p.user.CommonDir, name)
+	}
+	for _, name := range own {
+		copied[p.at(name)] = filepath.Join(p.user.GitDir, name)
+	}
+	for name, from := range copied {
+		data, err := os.ReadFile(from)
+		if err == nil {
+			files[name] = data
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	files["info/exclude"] = fmt.Appendf(files["info/exclude"], "\n%s\n", strings.Join(p.options.Exclude, "\n"))
-	if p.gitDir != p.common {
-		files[p.at("commondir")] = []byte("../..\n")
-		files[p.at("gitdir")] = []byte(filepath.Join(p.user.Top, ".git") + "\n")
-		err = copyInto(files, "HEAD", filepath.Join(common, "HEAD")) // a branch that the main worktree has checked out
-	}
-	return files, err
+	return files, nil
 }
 
 // at is a name of the worktree's own directory, in the common one.
 func (p *part) at(name string) string {
 	rel, _ := filepath.Rel(p.common, p.gitDir)
 	return filepath.Join(rel, name)
-}
-
-// copyInto adds a file of the user's, if there is one.
-func copyInto(files map[string][]byte, name, from string) error {
-	data, err := os.ReadFile(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	files[name] = data
-	return err
 }
 
 // alternates names where objects are borrowed from. What the user's repository borrows by a relative path would not be
@@ -214,34 +222,6 @@ func (p *part) refFiles(files map[string][]byte, now state, b *began) {
 		packed = append(packed, refs[name]+" "+name+"\n"...)
 	}
 	files["packed-refs"] = packed
-}
-
-// headFiles are the user's HEAD and index, with what the reflogs say of it.
-func (p *part) headFiles(files map[string][]byte, now state) error {
-	files[p.at("HEAD")] = []byte(now.head.OID + "\n")
-	if now.head.Symref != "" {
-		files[p.at("HEAD")] = []byte("ref: " + now.head.Symref + "\n")
-	}
-	names := []string{"index", "logs/HEAD"}
-	all, err := os.ReadDir(p.user.GitDir)
-	if err != nil {
-		return err
-	}
-	for _, e := range all { // a split index leads to another file
-		if strings.HasPrefix(e.Name(), "sharedindex.") {
-			names = append(names, e.Name())
-		}
-	}
-	for _, name := range names {
-		if err := copyInto(files, p.at(name), filepath.Join(p.user.GitDir, name)); err != nil {
-			return err
-		}
-	}
-	if now.head.Symref == "" {
-		return nil
-	}
-	log := filepath.Join("logs", now.head.Symref)
-	return copyInto(files, log, filepath.Join(p.user.CommonDir, log))
 }
 
 // replace puts files into the private repository, in place of everything there but what is the agent's to keep. An

@@ -67,7 +67,6 @@ func TestSubmodules(t *testing.T) {
 func TestAnotherGitIsRefused(t *testing.T) {
 	r := newRig(t, "linked")
 	r.end()
-	must.Do(t, r.repo.Close())
 	evil := gittest.Init(t, filepath.Join(t.TempDir(), "evil"))
 	r.user.Write(".git", "gitdir: "+evil.Path(".git")+"\n")
 	if _, err := aside.Open(t.Context(), r.dir, r.user.Dir, aside.Options{}); err == nil {

@@ -2,6 +2,7 @@ package aside
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/aside/wire"
@@ -81,7 +83,6 @@ func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) 
 		return Report{}, err
 	}
 	plan := decide(b, t.now, t.said, f)
-	plan.report.Refused = append(plan.report.Refused, t.tooMany...)
 	// From here on, finishing is safer than stopping.
 	ctx = context.WithoutCancel(ctx)
 	if err := t.carryOut(ctx, &plan); err != nil {
@@ -103,7 +104,6 @@ type taking struct {
 	start   int64             // where it begins
 	fresh   map[string]bool   // commits that no ref of the user's leads to
 	refused map[string]string // by commit: why it can't come
-	tooMany []Kept            // branches beyond what one Take brings
 }
 
 // said is what the cage says, sorted.
@@ -137,34 +137,30 @@ func (t *taking) look(ctx context.Context) (err error) {
 			t.said.others[string(ref.Name)] = ref.OID
 			continue
 		}
-		was := t.b.Refs[string(ref.Name)].OID
-		if ref.OID != was {
+		t.said.heads[branch] = ref.OID
+		if ref.OID != t.b.Refs[string(ref.Name)].OID {
 			moved++
-		}
-		if ref.OID == was || moved <= maxBranches || t.b.Own[branch] {
-			t.said.heads[branch] = ref.OID
 			tips = append(tips, ref.OID)
-			continue
-		}
-		t.tooMany = append(t.tooMany, Kept{Branch: branch, Commit: ref.OID, Why: "too many branches moved"})
-		if was != "" {
-			t.said.heads[branch] = was
 		}
 	}
-	slices.Sort(tips)
-	tips = slices.DeleteFunc(slices.Compact(tips), func(oid string) bool { return oid == "" })
+	if moved > maxBranches {
+		return fmt.Errorf("%d branches moved, and %d are the most", moved, maxBranches)
+	}
 	reached, err := t.user.Reachable(ctx, tips, passing+"*")
 	if err != nil {
 		return err
 	}
 	t.fresh = map[string]bool{}
 	for _, oid := range tips {
-		if !reached[oid] {
+		if oid != "" && !reached[oid] {
 			t.fresh[oid] = true
 		}
 	}
 	return nil
 }
+
+// patience is how long the cage may take to say what is new.
+const patience = 10 * time.Minute
 
 // ask runs cco's program in the cage, copies what it writes, within bounds, and reads what comes before the pack. With
 // only, the pack holds what these commits need.
@@ -182,9 +178,10 @@ func (t *taking) ask(ctx context.Context, only []string) (s wire.Said, err error
 		return s, err
 	}
 	defer func() { _ = f.Close() }()
-	soon, cancel := context.WithTimeoutCause(ctx, t.options.Time, errors.New("the cage takes too long to say what is new"))
+	soon, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the cage takes too long to say what is new"))
 	defer cancel()
-	err = t.run(soon, []string{"aside"}, bytes.NewReader(line), &bounded{w: f, left: t.packLimit() + wire.MaxHeader})
+	most := cmp.Or(t.options.Limits.PackBytes, 2<<30) + wire.MaxHeader
+	err = t.run(soon, []string{"aside"}, bytes.NewReader(line), &bounded{w: f, left: most})
 	if cause := context.Cause(soon); err != nil && cause != nil {
 		err = cause
 	}
@@ -197,13 +194,6 @@ func (t *taking) ask(ctx context.Context, only []string) (s wire.Said, err error
 	t.pack = f.Name()
 	s, t.start, err = wire.Read(f, t.user.OIDLen())
 	return s, err
-}
-
-func (t *taking) packLimit() int64 {
-	if t.options.Limits.PackBytes > 0 {
-		return t.options.Limits.PackBytes
-	}
-	return 2 << 30
 }
 
 // have are the commits that the user's refs lead to, of which the cage sees the objects.
@@ -231,18 +221,10 @@ func (b *bounded) Write(data []byte) (int, error) {
 
 // facts looks at the user's repository, which has everything by now that may come.
 func (t *taking) facts(ctx context.Context) (f facts, err error) {
-	f = facts{sub: t.sub != "", refused: t.refused, fresh: t.fresh, elsewhere: map[string]string{}}
+	f = facts{sub: t.sub != "", refused: t.refused, fresh: t.fresh, elsewhere: map[string]string{},
+		gitlinks: map[string]string{}}
 	if f.sub {
 		return f, nil
-	}
-	list, err := t.user.Worktrees(ctx)
-	if err != nil {
-		return f, err
-	}
-	for _, w := range list {
-		if w.Branch != "" && !sameDir(w.Path, t.user.Top) && !w.Bare && (!w.Prunable || w.Locked) {
-			f.elsewhere[w.Branch] = git.Quote(w.Path)
-		}
 	}
 	for name, what := range map[string]string{"MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick",
 		"REVERT_HEAD": "a revert", "rebase-merge": "a rebase", "rebase-apply": "a rebase"} {
@@ -250,13 +232,22 @@ func (t *taking) facts(ctx context.Context) (f facts, err error) {
 			f.busy = what
 		}
 	}
-	f.gitlinks = map[string]string{}
 	for branch, oid := range t.said.heads {
-		_, seen := f.gitlinks[oid]
-		if !seen && t.refused[oid] == "" && t.b.Refs["refs/heads/"+branch].OID != oid {
-			if f.gitlinks[oid], err = t.newGitlink(ctx, oid); err != nil {
-				return f, err
-			}
+		if t.refused[oid] != "" || t.b.Refs["refs/heads/"+branch].OID == oid && "refs/heads/"+branch != t.said.head.Symref {
+			continue
+		}
+		use, err := t.user.Use(ctx, branch)
+		if err != nil {
+			return f, err
+		}
+		if use != nil && use.Worktree != t.user.Top {
+			f.elsewhere[branch] = use.How + " in " + git.Quote(use.Worktree)
+		}
+		if _, seen := f.gitlinks[oid]; seen {
+			continue
+		}
+		if f.gitlinks[oid], err = t.newGitlink(ctx, oid); err != nil {
+			return f, err
 		}
 	}
 	return f, nil
@@ -279,41 +270,35 @@ func (t *taking) newGitlink(ctx context.Context, tip string) (string, error) {
 	if err != nil || len(out) == 0 {
 		return "", err
 	}
-	empty, err := h.Feed(ctx, strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
-	if err != nil {
-		return "", err
-	}
-	builds := []string{strings.TrimSpace(string(empty))}
+	var builds []string
 	for line := range strings.Lines(string(out)) {
 		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "-"); ok && len(builds) < maxBoundary {
 			builds = append(builds, oid)
 		}
 	}
-	var links map[string]bool
-	for _, oid := range builds[min(1, len(builds)-1):] {
+	if len(builds) == 0 {
+		empty, err := h.Feed(ctx, strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
+		if err != nil {
+			return "", err
+		}
+		builds = []string{strings.TrimSpace(string(empty))}
+	}
+	links := map[string]int{}
+	for _, oid := range builds {
 		all, err := differ(ctx, h, "diff-tree", "-r", tip, oid)
 		if err != nil {
 			return "", err
 		}
-		added := map[string]bool{}
 		for path, e := range all {
-			added[path] = e.mode == git.ModeGitlink && !e.isInstead(git.ModeGitlink) && (links == nil || links[path])
+			if e.mode == git.ModeGitlink && !e.isInstead(git.ModeGitlink) {
+				links[path]++
+			}
 		}
-		links = added
 	}
 	for _, path := range slices.Sorted(maps.Keys(links)) {
-		if links[path] {
+		if links[path] == len(builds) {
 			return git.Quote(git.Clip(path)), nil
 		}
 	}
 	return "", nil
-}
-
-func sameDir(a, b string) bool {
-	ai, err := os.Stat(a)
-	if err != nil {
-		return a == b
-	}
-	bi, err := os.Stat(b)
-	return err == nil && os.SameFile(ai, bi)
 }
