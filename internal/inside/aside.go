@@ -45,7 +45,8 @@ func Aside(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// unblock removes FIFOs and the like, for which git would wait in the places of files.
+// unblock removes what git would wait for in the places of files, or read without an end: FIFOs and the like, and files
+// of a size that none of git's has, objects aside.
 func unblock(gitDir string) {
 	n := 0
 	for _, dir := range slices.Compact([]string{gitDir, commonDir(gitDir)}) {
@@ -53,13 +54,24 @@ func unblock(gitDir string) {
 			if n++; n > maxSwept {
 				return filepath.SkipAll
 			}
-			if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			most := int64(maxIndex)
+			if strings.Contains(path, "/refs/") && !strings.Contains(path, "/logs/") {
+				most = maxRef
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.IsDir() {
+				return nil //nolint:nilerr // what can't be looked at, git can't read
+			}
+			if !info.Mode().IsRegular() || info.Size() > most && !strings.Contains(path, "/objects/") {
 				_ = os.Remove(path)
 			}
 			return nil
 		})
 	}
 }
+
+// maxRef is the size of the largest file that holds a ref.
+const maxRef = 8 << 10
 
 // asideRefs lists refs, but for symbolic ones, and HEAD.
 func (r repo) asideRefs(ctx context.Context) (said wire.Said, err error) {
@@ -96,7 +108,7 @@ func (r repo) indexCommit(ctx context.Context, head string) (commit, left string
 	if r.index = filepath.Join(dir, "index"); err == nil {
 		err = os.WriteFile(r.index, []byte(index), 0o600)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && (head != "" || !errors.Is(err, fs.ErrNotExist)) { // at first there is none
 		return "", "", err
 	}
 	unmerged, err := r.text(ctx, nil, "ls-files", "-u", "-z")

@@ -57,7 +57,8 @@ type facts struct {
 
 // plan is what is to be done, in this order: the index, branches, HEAD.
 type plan struct {
-	index bool // whether the index may follow
+	index string // a commit of what the index is to be, "" to leave it
+	at    string // the commit that HEAD will be at then
 	move  []Moved
 	keep  []Kept
 	have  []Moved // branches that the user has already as the agent has them
@@ -78,7 +79,17 @@ func decide(b *began, now state, said said, f facts) plan {
 			p.report.Deleted = append(p.report.Deleted, branch)
 		}
 	}
-	p.decideHead(b, now, said, f)
+	if p.decideHead(b, now, said, f) {
+		p.index, p.at = said.index, said.head.OID
+		if why := f.refused[said.index]; said.index == "" || why != "" {
+			p.index = said.head.OID // at least what is committed
+		}
+	}
+	for _, m := range p.move {
+		if p.index == "" && "refs/heads/"+m.Branch == now.head.Symref { // the user's HEAD stays, and its branch moves
+			p.index, p.at = m.To, m.To
+		}
+	}
 	return p
 }
 
@@ -137,31 +148,30 @@ func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 	p.keep = append(p.keep, Kept{Branch: branch, Commit: oid, Why: why})
 }
 
-// decideHead lets HEAD follow to a branch that came over, and the index with it.
-func (p *plan) decideHead(b *began, now state, said said, f facts) {
+// decideHead lets HEAD follow to a branch that came over, and says whether the agent's index belongs to it then.
+func (p *plan) decideHead(b *began, now state, said said, f facts) bool {
 	h := said.head
 	switch {
 	case f.sub && h.Symref != "":
-		return
+		return false
 	case h.Symref == "" && h == b.Head:
-		p.index = now.head == h
-		return
+		return now.head == h
 	case h.Symref == "":
 		p.detached(h.OID, f)
-		return
+		return false
 	case h.Symref == now.head.Symref:
 	case now.head.Symref != b.Head.Symref || now.head.Symref == "" && now.head != b.Head:
 		if h.Symref != b.Head.Symref {
 			p.report.HeadLeft = "it moved meanwhile"
 		}
-		return
+		return false
 	}
 	branch, ok := strings.CutPrefix(h.Symref, "refs/heads/")
 	switch {
 	case !ok || odd(branch) != "":
 		p.report.HeadLeft = "it is on what is no branch"
 	case h.Symref == now.head.Symref:
-		p.index = p.after(branch, now) == h.OID && f.busy == ""
+		return p.after(branch, now) == h.OID && f.busy == ""
 	case h.OID == "":
 		p.report.HeadLeft = "its branch has no commit"
 	case p.after(branch, now) != h.OID:
@@ -171,8 +181,10 @@ func (p *plan) decideHead(b *began, now state, said said, f facts) {
 	case f.busy != "":
 		p.report.HeadLeft = f.busy + " is unfinished in the worktree"
 	default:
-		p.head, p.index = branch, true
+		p.head = branch
+		return true
 	}
+	return false
 }
 
 func (p *plan) detached(oid string, f facts) {

@@ -23,7 +23,7 @@ func newWorld() *world {
 	return &world{
 		b:    began{Refs: refs(), Head: main, Own: map[string]bool{"main": true}},
 		now:  state{refs: refs(), head: main},
-		said: said{heads: map[string]string{"main": "a", "other": "a"}, head: main},
+		said: said{heads: map[string]string{"main": "a", "other": "a"}, head: main, index: "i"},
 	}
 }
 
@@ -78,6 +78,13 @@ func TestDecide(t *testing.T) {
 		"a nested repository": {func(w *world) { w.commit(); w.f.gitlinks = map[string]string{"b": "x"} }, "keep:main"},
 		"refused":             {func(w *world) { w.commit(); w.f.refused = map[string]string{"b": "x"} }, "refused:main"},
 		"an odd name":         {func(w *world) { w.said.heads["a\u202eb"] = "b" }, "index keep:a\u202eb"},
+		"a commit, and another branch": {func(w *world) {
+			w.commit()
+			w.said.heads["other"], w.said.head = "c", head{Symref: "refs/heads/other", OID: "c"}
+		}, "index:b move:main keep:other left"},
+		"an index that is refused": {func(w *world) { w.commit(); w.f.refused = map[string]string{"i": "x"} },
+			"index:b move:main"},
+		"no index":            {func(w *world) { w.commit(); w.said.index = "" }, "index:b move:main"},
 		"an option as a name": {func(w *world) { w.said.heads["-x"] = "b" }, "index keep:-x"},
 		"HEAD as a name":      {func(w *world) { w.said.heads["HEAD"] = "b" }, "index keep:HEAD"},
 		"a long name": {func(w *world) { w.said.heads[strings.Repeat("x", 1001)] = "b" },
@@ -98,8 +105,12 @@ func TestDecide(t *testing.T) {
 
 func sumUp(p plan) string {
 	var words []string
-	if p.index {
+	switch p.index {
+	case "":
+	case "i":
 		words = append(words, "index")
+	default:
+		words = append(words, "index:"+p.index)
 	}
 	for _, m := range p.move {
 		words = append(words, "move:"+m.Branch)

@@ -357,28 +357,41 @@ func TestHostilePrivateRepository(t *testing.T) {
 		"info is a link":          link("info"),
 		"refs/tags is a link":     link("refs/tags"),
 		"modules is a link":       link("modules"),
+		"logs is a link":          link("logs"),
+		"logs/refs is a link":     link("logs/refs"),
+		"worktrees is a link":     link("worktrees"),
+		"a huge ref":              func(r *rig) { sparse(r, "refs/heads/huge") },
+		"a huge shallow":          func(r *rig) { sparse(r, "shallow") },
+		"a huge index":            func(r *rig) { sparse(r, "index") },
+		"no index":                func(r *rig) { must.Do(r.t, os.Remove(r.private("index"))) },
 		"a directory as exclude":  func(r *rig) { mkdirInstead(r, "info/exclude") },
 		"a directory as shallow":  func(r *rig) { mkdirInstead(r, "shallow") },
 		"closed":                  func(r *rig) { must.Do(r.t, os.Chmod(r.private("info"), 0)) },
 		"a config with a program": func(r *rig) { r.git("config", "core.fsmonitor", "touch "+r.main.Path("ran")) },
 		"a hook":                  func(r *rig) { hook(r) },
-		"a sparse file":           func(r *rig) { must.Do(r.t, os.Truncate(r.private("packed-refs.new"), 1<<40)) },
+		"a sparse file":           func(r *rig) { sparse(r, "packed-refs.new") },
 		"deep":                    func(r *rig) { mkdirInstead(r, "refs/tags"+strings.Repeat("/d", 800)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, "main")
 			tip := r.commit("new", "x\n")
-			if name == "a sparse file" {
-				must.Do(t, os.WriteFile(r.private("packed-refs.new"), nil, 0o600))
-			}
 			do(r)
 			r.end()
 			_ = os.Remove(r.main.Path("ran")) // the agent's own git may run it, inside
 			r.at("main", tip)
+			r.status("")
+			must.Do(t, r.repo.Refresh(t.Context()))
+			r.git("status")
+			do(r)
+			r.end()
+			// Where the user has gone on, HEAD and the index are put there anew.
+			r.user.Commit("the user's", "users", "x\n")
 			must.Do(t, r.repo.Refresh(t.Context()))
 			r.git("status")
 			_ = os.Remove(r.main.Path("ran"))
+			tip = r.commit("newer", "x\n")
 			r.end()
+			r.at("main", tip)
 			r.status("")
 			if _, err := os.Lstat(r.main.Path("ran")); err == nil {
 				t.Error("a program of the agent's ran")
@@ -391,6 +404,12 @@ func TestHostilePrivateRepository(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sparse makes a file that costs nothing and has no end.
+func sparse(r *rig, name string) {
+	must.Do(r.t, os.WriteFile(r.private(name), nil, 0o600))
+	must.Do(r.t, os.Truncate(r.private(name), 1<<40))
 }
 
 func mkdirInstead(r *rig, name string) {

@@ -55,28 +55,24 @@ func (t *taking) carryIndex(ctx context.Context, p *plan) error {
 	if t.said.left != "" {
 		leave("", t.said.left)
 	}
-	index := t.said.index
-	if why := t.refused[index]; why != "" && index != t.said.head.OID {
+	if why := t.refused[t.said.index]; why != "" && t.said.index != t.said.head.OID {
 		leave("", why)
-		index = t.said.head.OID // what is committed may come
+	} else if t.said.index != "" && p.index != t.said.index {
+		leave("", "HEAD did not follow")
 	}
-	if index == "" || t.refused[index] != "" {
+	if p.index == "" {
 		return nil
 	}
 	was := t.user.Host().With("GIT_INDEX_FILE=" + t.copied())
-	before, err := differ(ctx, was, "diff-index", "--cached", index)
+	before, err := differ(ctx, was, "diff-index", "--cached", p.index)
 	if err != nil || len(before) == 0 {
 		return err
 	}
-	if !p.index {
-		leave("", "HEAD did not follow")
-		return nil
-	}
-	now, err := differ(ctx, t.user.Host(), "diff-index", "--cached", index)
+	now, err := differ(ctx, t.user.Host(), "diff-index", "--cached", p.index)
 	if err != nil {
 		return err
 	}
-	do, left, err := t.indexChanges(ctx, index, before, now)
+	do, left, err := t.indexChanges(ctx, p, before, now)
 	if err != nil {
 		return err
 	}
@@ -93,18 +89,18 @@ func (t *taking) carryIndex(ctx context.Context, p *plan) error {
 
 // indexChanges says which paths of the user's index change. before and now are how it differed and differs from the
 // agent's.
-func (t *taking) indexChanges(ctx context.Context, index string, before, now map[string]entry) (do map[string]entry,
+func (t *taking) indexChanges(ctx context.Context, p *plan, before, now map[string]entry) (do map[string]entry,
 	left map[string]string, err error) {
 	staged := map[string]entry{}
-	if index != t.said.head.OID && t.said.head.OID != "" {
-		if staged, err = differ(ctx, t.user.Host(), "diff-tree", "-r", index, t.said.head.OID); err != nil {
+	if p.index != p.at && p.at != "" {
+		if staged, err = differ(ctx, t.user.Host(), "diff-tree", "-r", p.index, p.at); err != nil {
 			return nil, nil, err
 		}
 	}
 	// A gitlink comes if the user's index had one there, or if HEAD has, which came over.
 	nested := func(path string, e entry) bool {
 		in, differs := staged[path]
-		committed := t.said.head.OID != "" && (!differs || in.isInstead(git.ModeGitlink))
+		committed := p.at != "" && (!differs || in.isInstead(git.ModeGitlink))
 		return e.mode == git.ModeGitlink && !e.isInstead(git.ModeGitlink) && !committed
 	}
 	theirs := map[string]bool{} // what the user has added, which is true, and the directories above

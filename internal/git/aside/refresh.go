@@ -101,6 +101,9 @@ func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
 	if b == nil || b.Head != now.head || b.Inside != now.head && b.Inside.Symref != "" {
 		return false, nil
 	}
+	if st, err := os.Lstat(filepath.Join(p.gitDir, "index")); err != nil || !st.Mode().IsRegular() {
+		return false, nil //nolint:nilerr // it is lost, and the user's takes its place
+	}
 	var lists [2][]byte
 	for i, env := range [][]string{nil, {"GIT_INDEX_FILE=" + p.index()}} {
 		var err error
@@ -248,23 +251,20 @@ func (p *part) replace(files map[string][]byte, resumes bool) error {
 	if err := tree.Remove(filepath.Join(p.common, "objects", "info")); err != nil {
 		return err
 	}
-	inside, err := os.OpenRoot(p.common)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = inside.Close() }()
 	for name, data := range files {
-		if err := inside.RemoveAll(name); err != nil {
+		name = filepath.Join(p.common, name)
+		if err := realDir(p.root, filepath.Dir(name)); err != nil {
 			return err
 		}
-		if err := inside.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		if err := tree.Remove(name); err != nil {
 			return err
 		}
-		if err := inside.WriteFile(name, data, 0o600); err != nil {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
 			return err
 		}
 	}
-	return errors.Join(inside.MkdirAll("refs/heads", 0o700), inside.MkdirAll("objects/pack", 0o700))
+	return errors.Join(realDir(p.root, filepath.Join(refs, "heads")),
+		realDir(p.root, filepath.Join(p.common, "objects", "pack")))
 }
 
 // stays says whether something in the private repository is the agent's to keep: its objects, its reflogs with the
