@@ -50,7 +50,7 @@ func Aside(ctx context.Context, in io.Reader, out io.Writer) error {
 func unblock(gitDir string) {
 	n := 0
 	for _, dir := range slices.Compact([]string{gitDir, commonDir(gitDir)}) {
-		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
 			if n++; n > maxSwept {
 				return filepath.SkipAll
 			}

@@ -64,7 +64,7 @@ func TestKilledCages(t *testing.T) {
 	must.Do(t, programs.Build(t.Context(), bin, "cco", "cco-box"))
 	for i, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			c := newCages(t, kind, bin, rand.New(rand.NewPCG(uint64(seed), uint64(i)))) //nolint:gosec // moments, not secrets
+			c := newCages(t, kind, bin, rand.New(rand.NewPCG(uint64(seed), uint64(i))))
 			for n := 0; n < (kills+1)/2; {
 				if c.killOnce(kill[n%len(kill)]) {
 					n++
@@ -145,7 +145,8 @@ func (c *cages) killOnce(whom string) bool {
 		}
 	}
 	err := p.Wait()
-	c.t.Logf("%s after %v: %d killed, %d more commits, %v\n%s", whom, moment, hit, len(c.done())-before, err, words.String())
+	c.t.Logf("%s after %v: %d killed, %d more commits, %v\n%s", whom, moment, hit, len(c.done())-before, err,
+		words.String())
 	if strings.Contains(words.String(), "can't be brought over") {
 		c.t.Error("something was not brought over")
 	}

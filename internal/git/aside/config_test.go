@@ -45,7 +45,8 @@ func TestConfigIsCleaned(t *testing.T) {
 		"[merge]\n\tlog\n"...), 0o600))
 	must.Do(t, r.repo.Refresh(t.Context()))
 	all := r.git("config", "--list", "--local", "-z")
-	for _, bad := range []string{"secret", "sec@", "ret@", "hookspath", "signing", "gpg", "alias", "include", "/elsewhere", "ext:"} {
+	for _, bad := range []string{"secret", "sec@", "ret@", "hookspath", "signing", "gpg", "alias", "include", "/elsewhere",
+		"ext:"} {
 		if strings.Contains(all, bad) {
 			t.Errorf("the agent sees %s in\n%q", bad, all)
 		}
