@@ -419,3 +419,77 @@ func TestEmptyFileAlone(t *testing.T) {
 	r.user.Git("commit", "-q", "-m", "empty")
 	r.whole()
 }
+
+// Guards against what the user has staged being put out of the way by what the agent has.
+func TestFilesAndDirectoriesInTheIndex(t *testing.T) {
+	r := newRig(t, "main")
+	for _, name := range []string{"x", "y/z"} {
+		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("rev-parse", "HEAD:a")+","+name)
+	}
+	r.user.Write("other", "the user's\n")
+	oid := r.user.Git("hash-object", "-w", r.user.Path("other"))
+	for _, name := range []string{"x/below", "y"} {
+		r.user.Git("update-index", "--add", "--cacheinfo", "100644,"+oid+","+name)
+	}
+	if rep := r.end(); rep.Index != 0 || len(rep.IndexLeft) != 2 {
+		t.Errorf("report %+v", rep)
+	}
+	if got := r.user.Git("ls-files"); got != "a\ndir/b\nx/below\ny" {
+		t.Errorf("the index has\n%s", got)
+	}
+}
+
+// A gitlink of the user's that the agent merges is not a new one.
+func TestGitlinksOfTheUsers(t *testing.T) {
+	r := newRig(t, "linked")
+	r.end()
+	r.main.Git("update-index", "--add", "--cacheinfo", "160000,"+r.main.Git("rev-parse", "HEAD")+",lib")
+	r.main.Git("commit", "-q", "-m", "a submodule")
+	must.Do(t, r.repo.Refresh(t.Context()))
+	r.commit("mine", "x\n")
+	r.git("merge", "-q", "-m", "merged", "main")
+	r.git("branch", "from-main", "main")
+	rep := r.end()
+	if len(rep.Moved) != 2 || len(rep.Kept)+len(rep.IndexLeft) != 0 {
+		t.Errorf("report %+v", rep)
+	}
+	r.at("work", r.git("rev-parse", "HEAD"))
+	if got := r.user.Git("diff", "--cached", "--name-only"); got != "" {
+		t.Errorf("staged: %s", got)
+	}
+}
+
+// A branch that another worktree will come back to stays, as one that it has checked out.
+func TestBranchesThatAreRebasedElsewhere(t *testing.T) {
+	r := newRig(t, "main")
+	r.git("switch", "-q", "-c", "topic", "HEAD~1")
+	tip := r.commit("a", "conflict\n")
+	r.git("switch", "-q", "main")
+	r.take()
+	r.at("topic", tip)
+	elsewhere := gittest.At(t, filepath.Join(t.TempDir(), "elsewhere"))
+	r.main.Git("worktree", "add", "-q", elsewhere.Dir, "topic")
+	if _, err := elsewhere.Try("", "rebase", "main"); err == nil {
+		t.Fatal("no conflict")
+	}
+	r.git("update-ref", "refs/heads/topic", "HEAD")
+	rep := r.end()
+	if len(rep.Kept) != 1 || !strings.Contains(rep.Kept[0].Why, "being rebased") {
+		t.Errorf("report %+v", rep)
+	}
+	r.at("topic", tip)
+}
+
+// Names of branches are bytes: one of the user's that is no text must not look like a new one.
+func TestNamesThatAreNoText(t *testing.T) {
+	r := newRig(t, "main")
+	r.end()
+	r.user.Git("branch", "caf\xe9")
+	must.Do(t, r.repo.Refresh(t.Context()))
+	r.git("branch", "th\xe9")
+	rep := r.end()
+	if len(rep.Moved) != 1 || len(rep.Kept)+len(rep.Deleted) != 0 {
+		t.Errorf("report %+v", rep)
+	}
+	r.at("th\xe9", r.git("rev-parse", "HEAD"))
+}
