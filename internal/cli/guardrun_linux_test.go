@@ -51,7 +51,7 @@ cat-file -p HEAD^{tree}
 for-each-ref
 pack-refs --all
 gc -q
-fsck
+fsck --no-dangling
 clean -fdq
 reflog -3
 switch -q -
