@@ -58,8 +58,10 @@ fuzz: ## a minute of fuzzing for each target
 	@scripts/fuzz
 
 CRASH_KILLS ?= 200
-crash: ## kill phases again and again, CRASH_KILLS times or a few more, and compare with one that was left alone
+GUARD_KILLS ?= 50
+crash: ## kill phases again and again, CRASH_KILLS times or a few more, and compare with one that was left alone; and cages, GUARD_KILLS times
 	@set -o pipefail; CRASH_KILLS=$(CRASH_KILLS) go test -tags heavy -count=1 -v -parallel 3 -timeout 60m ./internal/cruise/crash | grep -v '^=== '
+	@GUARD_KILLS=$(GUARD_KILLS) go test -tags heavy -count=1 -v -timeout 60m -run '^TestKilledCages$$' ./internal/git/aside
 
 shots: build ## make the pictures for README and docs from the real page
 	@scripts/tools heavy

@@ -46,7 +46,6 @@ func (a *App) Caged(ctx context.Context, worktree string, argv []string,
 		if err := k.begin(ctx); err != nil {
 			return apart(err)
 		}
-		defer func() { _ = k.repo.Close() }()
 	}
 	for _, dir := range git.Nested(c.Worktree, slices.Concat(c.Kept, c.Empty)) {
 		a.IO.Warn("%s is a repository in the worktree, and no submodule: an agent can change its .git, and what that "+
@@ -174,7 +173,7 @@ func (k *keptRepo) begin(ctx context.Context) (err error) {
 	if err != nil && ctx.Err() == nil {
 		kept := dir + time.Now().Format("-20060102-150405")
 		k.app.IO.Warn("what the last cage left here can't be brought over, and is kept in %s: %v", kept, err)
-		if err := errors.Join(k.repo.Close(), os.Rename(dir, kept)); err != nil {
+		if err := os.Rename(dir, kept); err != nil {
 			return err
 		}
 		err = k.open(ctx, dir)

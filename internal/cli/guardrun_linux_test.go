@@ -51,13 +51,22 @@ cat-file -p HEAD^{tree}
 for-each-ref
 pack-refs --all
 gc -q
-fsck
+fsck --no-dangling
 clean -fdq
+reflog -3
+switch -q -
+switch -q -
 worktree list --porcelain`
 
-// Guards against git that is another one in a cage: 42 commands say and do the same there, and what they leave on the
-// branch and in the index comes back.
+// Guards against git that is another one in a cage: 45 commands say and do the same there, and what they leave on
+// branches, in HEAD, in the index and in the files comes back, from a linked worktree and from the main one.
 func TestGitInACageIsTheSame(t *testing.T) {
+	for _, kind := range []string{"linked", "main"} {
+		t.Run(kind, func(t *testing.T) { gitIsTheSame(t, kind == "main") })
+	}
+}
+
+func gitIsTheSame(t *testing.T, main bool) {
 	root := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	bin, home := filepath.Join(root, "bin"), filepath.Join(root, "home")
 	must.Do(t, os.Mkdir(home, 0o755))
@@ -82,16 +91,21 @@ func TestGitInACageIsTheSame(t *testing.T) {
 	for _, name := range []string{"plain", "caged"} {
 		repo, wt := filepath.Join(root, name), filepath.Join(root, name+"-wt")
 		run(root, "sh", "-ec", set+`git init -q -b main "$1"; cd "$1"; git config user.name A; git config user.email a@b
-			printf 'line\n' > first; printf 'more\n' > one; git add first; git commit -q -m one
-			git worktree add -q -b feature "$2"; printf 'more\n' > "$2/one"; printf 'line\nnew\n' > "$2/first"
-			git -C "$2" commit -q -a -m base`, "sh", repo, wt)
+			printf 'line\n' > first; printf 'more\n' > one; git add first; git commit -q -m one; rm one
+			if [ "$1" = "$2" ]; then git switch -q -c feature; else git worktree add -q -b feature "$2"; fi
+			printf 'more\n' > "$2/one"; printf 'line\nnew\n' > "$2/first"
+			git -C "$2" commit -q -a -m base`, "sh", repo, map[bool]string{true: repo, false: wt}[main])
+		if main {
+			wt = repo
+		}
 		argv := []string{"sh", "-c", script.String()}
 		if name == "caged" {
 			argv = append([]string{filepath.Join(bin, "cco"), "guard", "run", "--"}, argv...)
 		}
 		same := strings.NewReplacer(wt, "WT", repo, "REPO", name, "NAME")
 		said = append(said, same.Replace(run(wt, argv...)))
-		left = append(left, run(wt, "sh", "-c", "git rev-parse feature HEAD; git status --short; git fsck --no-dangling"))
+		left = append(left, run(wt, "sh", "-c", "git for-each-ref refs/heads; git symbolic-ref HEAD; "+
+			"git ls-files --stage; git status --short; git diff HEAD; cat *; git fsck --no-dangling"))
 	}
 	if said[0] != said[1] {
 		t.Errorf("outside:\n%s\nin the cage:\n%s", said[0], said[1])

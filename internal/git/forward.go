@@ -113,7 +113,7 @@ func (r *Repo) canCreate(ctx context.Context, branch, to string) (now string, er
 		return "", err
 	}
 	// A branch without commits can be checked out, too.
-	use, err := r.use(ctx, branch)
+	use, err := r.Use(ctx, branch)
 	if use != nil {
 		return "", use
 	}
@@ -142,7 +142,7 @@ func (r *Repo) plan(ctx context.Context, branch, from, to string) (forwardPlan, 
 	if f.Moved, err = r.forwards(ctx, branch, from, now, to); err != nil || !f.Moved {
 		return f, err
 	}
-	use, err := r.use(ctx, branch)
+	use, err := r.Use(ctx, branch)
 	if err != nil {
 		return forwardPlan{}, err
 	}

@@ -123,11 +123,14 @@ func withoutOurs(all []Setting) ([]Setting, error) {
 	return all[:n], nil
 }
 
-// ParseConfig reads `git config -z --list`.
+// ParseConfig reads `git config -z --list`. A key without a value is true.
 func ParseConfig(b []byte) []Setting {
 	var all []Setting
 	for _, f := range fields(b) {
-		key, value, _ := strings.Cut(f, "\n")
+		key, value, ok := strings.Cut(f, "\n")
+		if !ok {
+			value = "true"
+		}
 		all = append(all, Setting{key, value})
 	}
 	return all

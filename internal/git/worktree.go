@@ -61,8 +61,8 @@ func parseWorktrees(out, end string) []Worktree {
 
 const checkedOut = "checked out"
 
-// use says who uses a branch: a worktree that has it checked out, or a rebase or bisect that will come back to it.
-func (r *Repo) use(ctx context.Context, branch string) (*CheckedOutError, error) {
+// Use says who uses a branch: a worktree that has it checked out, or a rebase or bisect that will come back to it.
+func (r *Repo) Use(ctx context.Context, branch string) (*CheckedOutError, error) {
 	list, err := r.Worktrees(ctx)
 	if err != nil {
 		return nil, err

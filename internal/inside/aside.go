@@ -1,14 +1,12 @@
 package inside
 
 import (
-	"bufio"
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,34 +16,24 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Aside writes what is new in the private repository of a cage to out: a header, a pack, and an end. It writes nothing
-// into the repository, but it removes what git would wait for.
+// Aside writes what is new in the private repository of a cage to out: what there is, and a pack. It adds nothing to
+// the repository but objects, and removes what git would wait for.
 func Aside(ctx context.Context, in io.Reader, out io.Writer) error {
-	jobs := bufio.NewReader(in)
-	j, err := wire.ReadJob(jobs)
-	if err != nil {
-		return err
-	}
-	index, err := io.ReadAll(jobs)
-	if err != nil {
-		return err
+	var j wire.Job
+	if err := json.NewDecoder(in).Decode(&j); err != nil {
+		return fmt.Errorf("read job: %w", err)
 	}
 	unblock(j.GitDir)
 	r := repo{dir: j.WorkTree, gitDir: j.GitDir}
-	said := wire.Said{}
-	if said.Heads, said.Others, err = r.asideRefs(ctx); err != nil {
+	said, err := r.asideRefs(ctx)
+	if err != nil {
 		return fmt.Errorf("list refs: %w", err)
 	}
-	if said.Head, err = r.asideHead(ctx); err != nil {
-		return fmt.Errorf("read HEAD: %w", err)
-	}
 	if !j.NoIndex {
-		said.Index, err = r.asideIndex(ctx, index)
-		if said.IndexBroken = err != nil; ctx.Err() != nil {
+		if said.Index, said.Left, err = r.indexCommit(ctx, said.Head); ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if said.IndexBroken {
-			said.Index = nil
+		} else if err != nil {
+			said.Left = firstOf("", err)
 		}
 	}
 	if err := wire.Write(out, said); err != nil {
@@ -54,148 +42,145 @@ func Aside(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := r.asidePack(ctx, j, said, out); err != nil {
 		return fmt.Errorf("pack: %w", err)
 	}
-	_, err = io.WriteString(out, wire.End)
-	return err
+	return nil
 }
 
-// unblock removes FIFOs and the like in the places of files that git reads: it would wait for them.
+// unblock removes what git would wait for in the places of files, or read without an end: FIFOs and the like, and files
+// of a size that none of git's has, objects aside.
 func unblock(gitDir string) {
 	n := 0
 	for _, dir := range slices.Compact([]string{gitDir, commonDir(gitDir)}) {
-		for _, name := range []string{".", "info", "objects", "refs"} {
-			top := filepath.Join(dir, name)
-			_ = filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
-				if n++; n > maxSwept {
-					return filepath.SkipAll
-				}
-				if err != nil {
-					return nil
-				}
-				if e.IsDir() && path != top && name != "refs" && name != "objects" {
-					return filepath.SkipDir
-				}
-				if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-					_ = os.Remove(path)
-				}
-				return nil
-			})
-		}
+		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
+			if n++; n > maxSwept {
+				return filepath.SkipAll
+			}
+			most := int64(maxIndex)
+			if strings.Contains(path, "/refs/") && !strings.Contains(path, "/logs/") {
+				most = maxRef
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.IsDir() {
+				return nil //nolint:nilerr // what can't be looked at, git can't read
+			}
+			if !info.Mode().IsRegular() || info.Size() > most && !strings.Contains(path, "/objects/") {
+				_ = os.Remove(path)
+			}
+			return nil
+		})
 	}
 }
 
-// asideRefs lists the branches and the other refs. Symbolic ones are left out, and branches that are no commits.
-func (r repo) asideRefs(ctx context.Context) (heads, others map[string]string, err error) {
+// maxRef is the size of the largest file that holds a ref.
+const maxRef = 8 << 10
+
+// asideRefs lists refs, but for symbolic ones, and HEAD.
+func (r repo) asideRefs(ctx context.Context) (said wire.Said, err error) {
 	out, err := proc.Output(ctx, r.cmd("for-each-ref", "--format=%(objectname) %(refname) %(symref)"))
 	if err != nil {
-		return nil, nil, err
+		return said, err
 	}
-	heads, others = map[string]string{}, map[string]string{}
 	for line := range strings.Lines(string(out)) {
-		f := strings.Split(strings.TrimSuffix(line, "\n"), " ")
-		if len(f) != 3 || f[2] != "" || !wire.ValidRef(f[1]) {
-			continue
-		}
-		if branch, ok := strings.CutPrefix(f[1], "refs/heads/"); ok {
-			heads[branch] = f[0]
-		} else {
-			others[f[1]] = f[0]
+		if f := strings.Split(strings.TrimSuffix(line, "\n"), " "); len(f) == 3 && f[2] == "" {
+			said.Refs = append(said.Refs, wire.Ref{Name: []byte(f[1]), OID: f[0]})
 		}
 	}
-	kinds, err := r.kinds(ctx, slices.Collect(maps.Values(heads)))
-	maps.DeleteFunc(heads, func(_, oid string) bool { return kinds[oid] != "commit" })
-	return heads, others, err
-}
-
-func (r repo) asideHead(ctx context.Context) (h wire.Head, err error) {
-	h.Symref, err = r.line(ctx, "symbolic-ref", "-q", "HEAD")
+	at, err := r.line(ctx, "symbolic-ref", "-q", "HEAD")
 	if err != nil && proc.Code(err) != 1 {
-		return h, err
+		return said, err
 	}
-	h.OID, err = r.line(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
-	if err != nil && h.Symref != "" {
-		return wire.Head{Symref: h.Symref}, nil // no commit yet
+	said.Symref = []byte(at)
+	said.Head, err = r.line(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
+	if err != nil && at != "" {
+		said.Head, err = "", nil // no commit yet
 	}
-	return h, err
+	return said, err
 }
 
-// asideIndex gives what the index has that the user's has not. A file that was only announced (git add -N) is not there
-// yet: git lists it as an empty one.
-func (r repo) asideIndex(ctx context.Context, was []byte) (map[string][]wire.Entry, error) {
-	is, err := proc.Output(ctx, r.cmd("ls-files", "--stage", "-z"))
+// indexCommit makes a commit of a copy of the index: the agent may be at work on its own. What is in conflict is there
+// as HEAD has it. Of an index that is too large a part is copied, which git refuses.
+func (r repo) indexCommit(ctx context.Context, head string) (commit, left string, err error) {
+	dir, err := os.MkdirTemp("", "cco-index-")
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	diff, err := wire.Differ(was, is)
-	if err != nil || len(diff) == 0 {
-		return diff, err
+	defer func() { _ = os.RemoveAll(dir) }()
+	index, err := readUpTo(filepath.Join(r.gitDir, "index"), maxIndex)
+	if r.index = filepath.Join(dir, "index"); err == nil {
+		err = os.WriteFile(r.index, []byte(index), 0o600)
 	}
-	if len(diff) > wire.MaxEntries {
-		return nil, errors.New("too many differences")
+	if err != nil && (head != "" || !errors.Is(err, fs.ErrNotExist)) { // at first there is none
+		return "", "", err
 	}
-	announced, err := proc.Output(ctx, r.cmd("diff-files", "-z", "--name-only", "--diff-filter=A", "--ignore-submodules"))
-	for path := range bytes.SplitSeq(announced, []byte{0}) {
-		delete(diff, string(path))
+	unmerged, err := r.text(ctx, nil, "ls-files", "-u", "-z")
+	if err != nil {
+		return "", "", err
 	}
-	return diff, err
+	var gone, ours strings.Builder
+	for record := range strings.SplitSeq(unmerged, "\x00") {
+		meta, path, _ := strings.Cut(record, "\t")
+		if f := strings.Fields(meta); len(f) == 3 {
+			left = "some of it is in conflict"
+			gone.WriteString("0 " + strings.Repeat("0", len(f[1])) + "\t" + path + "\x00")
+			if f[2] == "2" {
+				ours.WriteString(f[0] + " " + f[1] + "\t" + path + "\x00")
+			}
+		}
+	}
+	if _, err := r.text(ctx, strings.NewReader(gone.String()+ours.String()), "update-index", "-z",
+		"--index-info"); err != nil {
+		return "", "", err
+	}
+	tree, err := r.line(ctx, "write-tree")
+	if err != nil {
+		return "", "", err
+	}
+	args := []string{"commit-tree", tree, "-m", "index"}
+	if head != "" {
+		if was, err := r.line(ctx, "rev-parse", head+"^{tree}"); err != nil || was == tree {
+			return head, left, err
+		}
+		args = append(args, "-p", head)
+	}
+	r.env = append(r.env, "GIT_AUTHOR_NAME=cco", "GIT_AUTHOR_EMAIL=cco@localhost", "GIT_AUTHOR_DATE=@0 +0000",
+		"GIT_COMMITTER_NAME=cco", "GIT_COMMITTER_EMAIL=cco@localhost", "GIT_COMMITTER_DATE=@0 +0000")
+	commit, err = r.line(ctx, args...)
+	return commit, left, err
 }
 
 // asidePack writes a pack of what is new: what the branches, HEAD and the index need, and the user doesn't have.
 func (r repo) asidePack(ctx context.Context, j wire.Job, said wire.Said, out io.Writer) error {
 	want := j.Only
 	if len(want) == 0 {
-		want = tipsOf(said)
+		want = []string{said.Head, said.Index}
+		for _, ref := range said.Refs {
+			if strings.HasPrefix(string(ref.Name), "refs/heads/") {
+				want = append(want, ref.OID)
+			}
+		}
 	}
-	has, err := r.kinds(ctx, j.Not)
+	ask := r.cmd("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
+	ask.Stdin = strings.NewReader(strings.Join(slices.Concat(want, j.Not), "\n") + "\n")
+	kinds, err := proc.Output(ctx, ask)
 	if err != nil {
 		return err
 	}
-	if len(has) == 0 && len(j.Not) > 0 {
-		return errors.New("nothing of the user's repository is in sight")
+	commits := map[string]bool{}
+	for line := range strings.Lines(string(kinds)) {
+		oid, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		commits[oid] = kind == "commit"
 	}
 	var revs strings.Builder
 	for _, oid := range want {
-		revs.WriteString(oid + "\n")
+		if commits[oid] {
+			revs.WriteString(oid + "\n")
+		}
 	}
-	for oid := range has {
-		revs.WriteString("^" + oid + "\n")
+	for _, oid := range j.Not {
+		if commits[oid] {
+			revs.WriteString("^" + oid + "\n")
+		}
 	}
 	c := r.cmd("pack-objects", "--stdout", "--revs", "--thin", "--delta-base-offset", "-q")
 	c.Stdin, c.Stdout = strings.NewReader(revs.String()), out
 	return proc.Run(ctx, c)
-}
-
-// tipsOf are the objects that a header names.
-func tipsOf(said wire.Said) (oids []string) {
-	if said.Head.OID != "" {
-		oids = append(oids, said.Head.OID)
-	}
-	for _, oid := range said.Heads {
-		oids = append(oids, oid)
-	}
-	for _, entries := range said.Index {
-		for _, e := range entries {
-			if e.Mode != "160000" {
-				oids = append(oids, e.OID)
-			}
-		}
-	}
-	slices.Sort(oids)
-	return slices.Compact(oids)
-}
-
-// kinds gives the kinds of those objects that are there.
-func (r repo) kinds(ctx context.Context, oids []string) (map[string]string, error) {
-	kinds := map[string]string{}
-	if len(oids) == 0 {
-		return kinds, nil
-	}
-	c := r.cmd("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
-	c.Stdin = strings.NewReader(strings.Join(oids, "\n") + "\n")
-	out, err := proc.Output(ctx, c)
-	for line := range strings.Lines(string(out)) {
-		if oid, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); kind != "missing" {
-			kinds[oid] = kind
-		}
-	}
-	return kinds, err
 }

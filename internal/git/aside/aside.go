@@ -8,19 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
-	"time"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
-	"github.com/cco-dev/cco/internal/tree"
 )
 
 // ErrPending says that a cage may have left something that was not brought over: End comes before Refresh.
 var ErrPending = errors.New("what an earlier cage left here was not brought over yet")
-
-// ErrBusy says that another process uses the private repository of this worktree.
-var ErrBusy = errors.New("another cage is open on this worktree")
 
 // Options say what cage the private repository is for.
 type Options struct {
@@ -29,7 +23,6 @@ type Options struct {
 	// Exclude are patterns that git inside overlooks beside the user's own.
 	Exclude []string
 	Limits  quarantine.Limits
-	Time    time.Duration // that the cage may take to send what is new (10 min)
 }
 
 // Inside runs cco-box with arguments in a cage without network that shows the private repository.
@@ -41,11 +34,10 @@ type Mount struct {
 	ReadOnly       bool
 }
 
-// Repo is the private repository of one worktree of the user's, with those of its submodules. One process has it.
+// Repo is the private repository of one worktree of the user's, with those of its submodules.
 type Repo struct {
 	dir     string
 	options Options
-	lock    *os.File
 	parts   []*part // the worktree's own comes first
 }
 
@@ -63,8 +55,8 @@ type part struct {
 	options  Options
 }
 
-// Open finds the private repository of a worktree in dir, a directory of cco's own, and makes nothing in it but a lock.
-// Close gives the lock back; until then, and while a process that has inherited Lock is alive, others get ErrBusy.
+// Open finds the private repository of a worktree in dir, a directory of cco's own, and makes nothing in it. One
+// process at a time may use it.
 func Open(ctx context.Context, dir, worktree string, o Options) (*Repo, error) {
 	user, err := git.Open(ctx, worktree)
 	if err != nil {
@@ -76,39 +68,13 @@ func Open(ctx context.Context, dir, worktree string, o Options) (*Repo, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	if o.Time == 0 {
-		o.Time = 10 * time.Minute
-	}
 	r := &Repo{dir: dir, options: o}
-	if r.lock, err = lock(filepath.Join(dir, "lock")); err != nil {
-		return nil, err
-	}
 	own := r.newPart(user, dir, filepath.Join(dir, "common"), "")
 	if err := own.unmoved(); err != nil {
-		_ = r.Close()
 		return nil, err
 	}
 	r.parts = []*part{own}
-	if err := r.addSubmodules(ctx); err != nil {
-		_ = r.Close()
-		return nil, err
-	}
-	return r, nil
-}
-
-func lock(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, ErrBusy
-		}
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	return f, nil
+	return r, r.addSubmodules(ctx)
 }
 
 func (r *Repo) newPart(user *git.Repo, dir, common, sub string) *part {
@@ -143,26 +109,10 @@ func (p *part) unmoved() error {
 	return nil
 }
 
-// Lock is held while the private repository is in use. A process that keeps a cage alive inherits it.
-func (r *Repo) Lock() *os.File { return r.lock }
-
-// Close gives the private repository back to other processes. It stays as it is.
-func (r *Repo) Close() error { return r.lock.Close() }
-
 // Pending says whether a cage may have left something that was not brought over.
 func (r *Repo) Pending() (bool, error) {
 	b, err := r.parts[0].load()
 	return b != nil && b.Open, err
-}
-
-// Discard removes the private repository with everything that is in it, brought over or not.
-func (r *Repo) Discard() error {
-	for _, name := range []string{"began.json", "submodules", "common"} {
-		if err := tree.Remove(filepath.Join(r.dir, name)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Mounts are what a cage shows, in the order in which they are made: the user's objects, which are below the user's

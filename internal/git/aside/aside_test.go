@@ -243,8 +243,8 @@ func TestIndexes(t *testing.T) {
 	r.user.Write("a", "the agent's\n")
 	r.git("add", "a")
 	r.git("rm", "-q", "--cached", "dir/b")
-	r.user.Write("odd \xff\n\"name", "x")
-	r.git("add", "odd \xff\n\"name")
+	r.user.Write("odd \xff\"name", "x")
+	r.git("add", "odd \xff\"name")
 	r.user.Write("announced", "x")
 	r.git("add", "-N", "announced")
 	r.user.Write("empty", "")
@@ -257,6 +257,16 @@ func TestIndexes(t *testing.T) {
 		"100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0\tannounced\x00", "", 1) != got {
 		t.Errorf("the user has\n%q, the agent\n%q", got, want)
 	}
+	// What would not come as a commit does not come staged either: then the index is what is committed.
+	r.user.Write("odd\nname", "x")
+	r.git("add", "odd\nname")
+	r.git("commit", "-q", "-m", "most", "--", "empty")
+	if rep = r.take(); rep.Index != 3 || len(rep.IndexLeft) == 0 || len(rep.Moved) != 1 {
+		t.Errorf("report %+v", rep)
+	}
+	r.status(" M a\n?? announced\n?? \"odd\\nname\"\n?? \"odd \\377\\\"name\"")
+	r.git("rm", "-q", "--cached", "odd\nname")
+	r.take()
 	// What the user stages meanwhile stays; the rest follows.
 	r.user.Write("a", "the user's\n")
 	r.user.Git("add", "a")
@@ -281,10 +291,10 @@ func TestConflictsInTheIndex(t *testing.T) {
 	if _, err := r.try("merge", "side"); err == nil {
 		t.Fatal("no conflict")
 	}
-	if rep := r.take(); rep.Index != 1 {
+	if rep := r.take(); rep.Index != 0 || len(rep.IndexLeft) != 1 {
 		t.Errorf("report %+v", rep)
 	}
-	r.status("UU a")
+	r.status(" M a")
 	r.user.Write("a", "solved\n")
 	r.git("commit", "-q", "-a", "-m", "merged")
 	r.end()
@@ -307,19 +317,10 @@ func TestRefreshWaitsForTheEnd(t *testing.T) {
 	r.end()
 	r.at("work", later)
 	must.Do(t, r.repo.Refresh(t.Context()))
-	if _, err := aside.Open(t.Context(), r.dir, r.user.Dir, aside.Options{}); !errors.Is(err, aside.ErrBusy) {
-		t.Errorf("opened twice: %v", err)
-	}
 	// A git that was killed inside left its lock.
 	must.Do(t, os.WriteFile(r.private("index.lock"), nil, 0o600))
 	r.end()
 	must.Do(t, r.repo.Refresh(t.Context()))
-	r.commit("gone", "x\n")
-	must.Do(t, r.repo.Discard())
-	must.Do(t, r.repo.Refresh(t.Context()))
-	if r.git("rev-parse", "HEAD") != later {
-		t.Error("not discarded")
-	}
 }
 
 func TestRefreshFollowsTheUser(t *testing.T) {
@@ -417,4 +418,78 @@ func TestEmptyFileAlone(t *testing.T) {
 	r.status("A  empty")
 	r.user.Git("commit", "-q", "-m", "empty")
 	r.whole()
+}
+
+// Guards against what the user has staged being put out of the way by what the agent has.
+func TestFilesAndDirectoriesInTheIndex(t *testing.T) {
+	r := newRig(t, "main")
+	for _, name := range []string{"x", "y/z"} {
+		r.git("update-index", "--add", "--cacheinfo", "100644,"+r.git("rev-parse", "HEAD:a")+","+name)
+	}
+	r.user.Write("other", "the user's\n")
+	oid := r.user.Git("hash-object", "-w", r.user.Path("other"))
+	for _, name := range []string{"x/below", "y"} {
+		r.user.Git("update-index", "--add", "--cacheinfo", "100644,"+oid+","+name)
+	}
+	if rep := r.end(); rep.Index != 0 || len(rep.IndexLeft) != 2 {
+		t.Errorf("report %+v", rep)
+	}
+	if got := r.user.Git("ls-files"); got != "a\ndir/b\nx/below\ny" {
+		t.Errorf("the index has\n%s", got)
+	}
+}
+
+// A gitlink of the user's that the agent merges is not a new one.
+func TestGitlinksOfTheUsers(t *testing.T) {
+	r := newRig(t, "linked")
+	r.end()
+	r.main.Git("update-index", "--add", "--cacheinfo", "160000,"+r.main.Git("rev-parse", "HEAD")+",lib")
+	r.main.Git("commit", "-q", "-m", "a submodule")
+	must.Do(t, r.repo.Refresh(t.Context()))
+	r.commit("mine", "x\n")
+	r.git("merge", "-q", "-m", "merged", "main")
+	r.git("branch", "from-main", "main")
+	rep := r.end()
+	if len(rep.Moved) != 2 || len(rep.Kept)+len(rep.IndexLeft) != 0 {
+		t.Errorf("report %+v", rep)
+	}
+	r.at("work", r.git("rev-parse", "HEAD"))
+	if got := r.user.Git("diff", "--cached", "--name-only"); got != "" {
+		t.Errorf("staged: %s", got)
+	}
+}
+
+// A branch that another worktree will come back to stays, as one that it has checked out.
+func TestBranchesThatAreRebasedElsewhere(t *testing.T) {
+	r := newRig(t, "main")
+	r.git("switch", "-q", "-c", "topic", "HEAD~1")
+	tip := r.commit("a", "conflict\n")
+	r.git("switch", "-q", "main")
+	r.take()
+	r.at("topic", tip)
+	elsewhere := gittest.At(t, filepath.Join(t.TempDir(), "elsewhere"))
+	r.main.Git("worktree", "add", "-q", elsewhere.Dir, "topic")
+	if _, err := elsewhere.Try("", "rebase", "main"); err == nil {
+		t.Fatal("no conflict")
+	}
+	r.git("update-ref", "refs/heads/topic", "HEAD")
+	rep := r.end()
+	if len(rep.Kept) != 1 || !strings.Contains(rep.Kept[0].Why, "being rebased") {
+		t.Errorf("report %+v", rep)
+	}
+	r.at("topic", tip)
+}
+
+// Names of branches are bytes: one of the user's that is no text must not look like a new one.
+func TestNamesThatAreNoText(t *testing.T) {
+	r := newRig(t, "main")
+	r.end()
+	r.user.Git("branch", "caf\xe9")
+	must.Do(t, r.repo.Refresh(t.Context()))
+	r.git("branch", "th\xe9")
+	rep := r.end()
+	if len(rep.Moved) != 1 || len(rep.Kept)+len(rep.Deleted) != 0 {
+		t.Errorf("report %+v", rep)
+	}
+	r.at("th\xe9", r.git("rev-parse", "HEAD"))
 }

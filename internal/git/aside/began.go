@@ -1,11 +1,10 @@
 package aside
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,49 +13,46 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/aside/wire"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
 // began is what the user's repository was when the cage began, with what was brought over since. What comes out of the
-// cage is compared with it.
+// cage is compared with it. The index that belongs to it is in a file beside.
 type began struct {
-	GitDir    string `json:"git_dir"`
-	CommonDir string `json:"common_dir"`
+	GitDir, CommonDir string
 
-	// Open says that a cage may have written since Refresh.
-	Open bool `json:"open"`
+	Open bool // a cage may have written since Refresh
 
-	Refs  map[string]git.Ref `json:"refs"`  // as the cage was given them, and as they were brought over
-	Head  wire.Head          `json:"head"`  // likewise
-	Index string             `json:"index"` // names the file with the user's index, likewise
+	Refs map[string]git.Ref // as the cage was given them, and as they were brought over
+	Head head               // likewise
 
-	Own  map[string]bool   `json:"own"`            // branches that the cage may move
-	Kept map[string]string `json:"kept,omitempty"` // what this cage has put beside the user's refs
-	Have []string          `json:"have,omitempty"` // commits that were brought over
+	Own  map[string]bool   // branches that the cage may move
+	Kept map[string]string // what this cage has put beside the user's refs
 
 	// What the last look inside found, which Refresh must not lose.
-	Inside  wire.Head         `json:"inside"`
-	Others  map[string]string `json:"others,omitempty"`
-	Refused map[string]string `json:"refused,omitempty"` // branches that can't come over
+	Inside  head
+	Others  map[string]string
+	Refused []string // commits that can't come over
 }
+
+// head is what is checked out: a branch's full name, a commit, or both.
+type head struct{ Symref, OID string }
 
 // state is the user's repository at a moment.
 type state struct {
-	refs  map[string]git.Ref
-	head  wire.Head
-	index []byte // as `git ls-files --stage -z` lists it
+	refs map[string]git.Ref
+	head head
 }
 
 func (p *part) load() (*began, error) {
-	data, err := os.ReadFile(filepath.Join(p.dir, "began.json"))
+	data, err := os.ReadFile(filepath.Join(p.dir, "began"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	b := &began{}
 	if err == nil {
-		err = json.Unmarshal(data, b)
+		err = gob.NewDecoder(bytes.NewReader(data)).Decode(b) // names of refs need not be text
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what was before: %w", err)
@@ -65,40 +61,19 @@ func (p *part) load() (*began, error) {
 }
 
 func (p *part) save(b *began) error {
-	data, err := json.Marshal(b)
-	if err != nil {
+	var data bytes.Buffer
+	if err := gob.NewEncoder(&data).Encode(b); err != nil {
 		return err
 	}
-	if err := whole.Write(filepath.Join(p.dir, "began.json"), data, 0o600); err != nil {
-		return err
-	}
-	// Indexes of earlier times; one that is left behind does no harm.
-	old, _ := filepath.Glob(filepath.Join(p.dir, "index-*"))
-	for _, name := range old {
-		if filepath.Base(name) != b.Index {
-			_ = os.Remove(name)
-		}
-	}
-	return nil
+	return whole.Write(filepath.Join(p.dir, "began"), data.Bytes(), 0o600)
 }
 
-// saveIndex writes a listing of an index under a name of its own, for began to name.
-func (p *part) saveIndex(listing []byte) (string, error) {
-	sum := sha256.Sum256(listing)
-	name := "index-" + hex.EncodeToString(sum[:16])
-	if _, err := os.Lstat(filepath.Join(p.dir, name)); err == nil {
-		return name, nil
-	}
-	return name, whole.Write(filepath.Join(p.dir, name), listing, 0o600)
-}
+// index is the file with the user's index as the cage was given it, and as it was brought over.
+func (p *part) index() string { return filepath.Join(p.dir, "index") }
 
-func (p *part) loadIndex(b *began) ([]byte, error) {
-	return os.ReadFile(filepath.Join(p.dir, filepath.Base(b.Index)))
-}
-
-// now reads the user's repository, with a copy of its index if there is one. Refs that belong to a worktree or to what
-// the user does there, such as a bisection, are no part of it.
-func (p *part) now(ctx context.Context, index string) (s state, err error) {
+// now reads the user's repository. Refs that belong to a worktree or to what the user does there, such as a bisection,
+// are no part of it.
+func (p *part) now(ctx context.Context) (s state, err error) {
 	if s.refs, err = p.user.Refs(ctx); err != nil {
 		return s, err
 	}
@@ -107,17 +82,8 @@ func (p *part) now(ctx context.Context, index string) (s state, err error) {
 			delete(s.refs, name)
 		}
 	}
-	if s.head, err = p.head(ctx, s.refs); err != nil {
-		return s, err
-	}
-	h := p.user.Host()
-	if index != "" {
-		h = h.With("GIT_INDEX_FILE=" + index)
-	}
-	if s.index, err = h.Out(ctx, "ls-files", "--stage", "-z"); err != nil {
-		return s, fmt.Errorf("read index: %w", err)
-	}
-	return s, nil
+	s.head, err = p.head(ctx, s.refs)
+	return s, err
 }
 
 // apart says whether a ref is one that a private repository has for itself.
@@ -130,7 +96,7 @@ func apart(name string) bool {
 	return name == "refs/stash"
 }
 
-func (p *part) head(ctx context.Context, refs map[string]git.Ref) (h wire.Head, err error) {
+func (p *part) head(ctx context.Context, refs map[string]git.Ref) (h head, err error) {
 	h.Symref, err = p.user.Host().Line(ctx, "symbolic-ref", "-q", "HEAD")
 	if err == nil {
 		h.OID = refs[h.Symref].OID

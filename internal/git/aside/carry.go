@@ -1,19 +1,12 @@
 package aside
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/aside/wire"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/safetext"
 )
@@ -28,7 +21,7 @@ func (t *taking) carryOut(ctx context.Context, p *plan) error {
 		return err
 	}
 	for _, m := range p.move {
-		if err := t.moveBranch(ctx, m); err != nil {
+		if err := t.swap(ctx, "refs/heads/"+m.Branch, m.From, m.To); err != nil {
 			if proc.Code(err) < 0 {
 				return err
 			}
@@ -55,12 +48,12 @@ func (t *taking) carryOut(ctx context.Context, p *plan) error {
 // words is what git said, for a report.
 func words(err error) string { return safetext.Line(git.Clip(err.Error())) }
 
-func (t *taking) moveBranch(ctx context.Context, m Moved) error {
-	from := m.From
+// swap moves a ref that holds what it should; "" for nothing.
+func (t *taking) swap(ctx context.Context, name, from, to string) error {
 	if from == "" {
 		from = strings.Repeat("0", t.user.OIDLen())
 	}
-	in := "update refs/heads/" + m.Branch + "\x00" + m.To + "\x00" + from + "\x00"
+	in := "update " + name + "\x00" + to + "\x00" + from + "\x00"
 	return t.user.Host().Run(ctx, strings.NewReader(in), "update-ref", "-m", logMessage, "--stdin", "-z")
 }
 
@@ -68,7 +61,7 @@ func (t *taking) moveBranch(ctx context.Context, m Moved) error {
 func (t *taking) keep(ctx context.Context, k Kept) (string, error) {
 	below := beside + t.name + "/"
 	names := []string{below + k.Branch, below + "commit-" + k.Commit}
-	if strings.ContainsFunc(k.Branch, safetext.Steers) {
+	if odd(k.Branch) != "" && k.Branch != "HEAD" {
 		names = names[1:]
 	}
 	var err error
@@ -85,10 +78,8 @@ func (t *taking) keepAs(ctx context.Context, name, oid string) (err error) {
 	if t.b.Kept == nil {
 		t.b.Kept = map[string]string{}
 	}
-	is := t.now.refs[name].OID
-	if is != "" && is == t.b.Kept[name] {
-		in := "update " + name + "\x00" + oid + "\x00" + is + "\x00"
-		err = t.user.Host().Run(ctx, strings.NewReader(in), "update-ref", "--stdin", "-z")
+	if is := t.now.refs[name].OID; is != "" && is == t.b.Kept[name] {
+		err = t.swap(ctx, name, is, oid)
 	} else {
 		_, err = t.user.SetRefs(ctx, []git.NamedRef{{Name: name, OID: oid}})
 	}
@@ -118,81 +109,6 @@ func (t *taking) carryHead(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// carryIndex changes those paths of the user's index that are as they were.
-func (t *taking) carryIndex(ctx context.Context, p *plan) error {
-	left := func(path, why string) {
-		p.report.IndexLeft = append(p.report.IndexLeft, Left{Path: path, Why: why})
-	}
-	switch {
-	case t.sub != "":
-		return nil
-	case t.said.IndexBroken:
-		left("", "it can't be read")
-		return nil
-	case len(t.said.Index) == 0:
-		return nil
-	case !p.index:
-		left("", "HEAD did not follow")
-		return nil
-	}
-	was, err := wire.At(t.was, t.said.Index)
-	if err != nil {
-		return err
-	}
-	is, err := wire.At(t.now.index, t.said.Index)
-	if err != nil {
-		return err
-	}
-	changes, stay := indexChanges(was, is, t.said.Index, t.refused)
-	p.report.IndexLeft = append(p.report.IndexLeft, stay...)
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := t.tryIndex(ctx, changes); err != nil {
-		left("", words(err))
-		return nil
-	}
-	if err := t.updateIndex(ctx, t.user.Host(), changes); err != nil {
-		return fmt.Errorf("update the index: %w", err)
-	}
-	p.report.Index = len(changes)
-	return nil
-}
-
-// tryIndex makes the changes in a copy of the user's index, and looks whether just these came of it: git leaves out
-// names that it takes for .git without an error, and what is in the way of others.
-func (t *taking) tryIndex(ctx context.Context, changes map[string][]wire.Entry) error {
-	name := filepath.Join(t.tmp, "index")
-	data, err := os.ReadFile(filepath.Join(t.user.GitDir, "index"))
-	if err == nil {
-		err = os.WriteFile(name, data, 0o600)
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
-		return err
-	}
-	h := t.user.Host().With("GIT_INDEX_FILE=" + name)
-	if err := t.updateIndex(ctx, h, changes); err != nil {
-		return err
-	}
-	tried, err := h.Out(ctx, "ls-files", "--stage", "-z")
-	if err != nil {
-		return err
-	}
-	came, err := wire.Differ(t.now.index, tried)
-	if err == nil && !maps.EqualFunc(came, changes, slices.Equal) {
-		err = errors.New("git would not take it as it is")
-	}
-	return err
-}
-
-// updateIndex lets git refuse names that any file system takes for .git.
-func (t *taking) updateIndex(ctx context.Context, h git.Host, changes map[string][]wire.Entry) error {
-	return h.Run(ctx, strings.NewReader(indexInfo(changes, t.user.OIDLen())), "-c", "core.protectHFS=true",
-		"-c", "core.protectNTFS=true", "update-index", "-z", "--index-info")
-}
-
 // record writes down what was brought over. Until then the next Take does it all again.
 func (t *taking) record(ctx context.Context, p plan, last bool) error {
 	b := t.b
@@ -202,32 +118,23 @@ func (t *taking) record(ctx context.Context, p plan, last bool) error {
 		}
 		b.Refs["refs/heads/"+m.Branch] = git.Ref{OID: m.To}
 	}
-	now, err := t.part.now(ctx, "")
+	now, err := t.part.now(ctx)
 	if err != nil {
 		return err
 	}
-	if now.head.Symref == t.said.Head.Symref && now.head.OID == b.Refs[now.head.Symref].OID && now.head.Symref != "" {
+	if at := now.head.Symref; at != "" && at == t.said.head.Symref && now.head.OID == b.Refs[at].OID {
 		b.Head = now.head
 	}
-	if bytes.Equal(t.now.index, t.was) { // or else the user has changed something, which must not look like ours
-		if b.Index, err = t.saveIndex(now.index); err != nil {
-			return err
-		}
-	}
-	b.Have = nil
-	for oid := range t.fresh {
-		if t.refused[oid] == "" {
-			b.Have = append(b.Have, oid)
-		}
-	}
-	slices.Sort(b.Have)
-	b.Refused = map[string]string{}
+	b.Refused = nil
 	for _, k := range p.report.Refused {
-		b.Refused[k.Branch] = k.Commit
+		b.Refused = append(b.Refused, k.Commit)
 	}
-	b.Inside, b.Others, b.Open = t.said.Head, t.said.Others, !last
+	b.Inside, b.Others, b.Open = t.said.head, t.said.others, !last
 	// The user's own refs, and those beside them, hold all of it now.
 	if err := t.dropPassing(ctx); err != nil {
+		return err
+	}
+	if err := copyIndex(t.copied(), t.index()); err != nil {
 		return err
 	}
 	return t.save(b)
@@ -236,13 +143,12 @@ func (t *taking) record(ctx context.Context, p plan, last bool) error {
 // dropPassing removes the refs that held what was on its way.
 func (t *taking) dropPassing(ctx context.Context) error {
 	refs, err := t.user.Refs(ctx, passing+t.name+"/")
-	if err != nil {
+	if err != nil || len(refs) == 0 {
 		return err
 	}
+	var in strings.Builder
 	for name, ref := range refs {
-		if err := t.user.DropRefAt(ctx, name, ref.OID); err != nil {
-			return err
-		}
+		in.WriteString("delete " + name + "\x00" + ref.OID + "\x00")
 	}
-	return nil
+	return t.user.Host().Run(ctx, strings.NewReader(in.String()), "update-ref", "--stdin", "-z")
 }

@@ -3,96 +3,45 @@ package aside
 import (
 	"context"
 	"fmt"
-	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// shown is what a private repository takes from the user's configuration, by section; a section with a dot is one with
-// a name in it. Nothing here names a program, a hook, a key or a login, and what is not here stays outside.
-func shown() map[string]string {
-	return map[string]string{
-		"core": "filemode ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev logallrefupdates " +
-			"protecthfs protectntfs sparsecheckout sparsecheckoutcone trustctime checkstat untrackedcache preloadindex " +
-			"bigfilethreshold compression loosecompression commentchar whitespace splitindex excludesfile attributesfile " +
-			"checkroundtripencoding",
-		"user":       "name email useconfigonly",
-		"author":     "name email",
-		"committer":  "name email",
-		"init":       "defaultbranch",
-		"branch":     "autosetupmerge autosetuprebase sort",
-		"branch.":    "remote pushremote merge mergeoptions rebase description",
-		"remote":     "pushdefault",
-		"remote.":    "url pushurl fetch push mirror tagopt prune prunetags skipdefaultupdate skipfetchall",
-		"url.":       "insteadof pushinsteadof",
-		"submodule":  "active recurse fetchjobs propagatebranches",
-		"submodule.": "url path branch update ignore active fetchrecursesubmodules shallow",
-		"pull":       "rebase ff twohead octopus",
-		"push":       "default autosetupremote followtags recursesubmodules",
-		"fetch":      "prune prunetags recursesubmodules parallel writecommitgraph",
-		"merge": "conflictstyle ff log renames renamelimit directoryrenames renormalize autostash branchdesc suppressdest " +
-			"stat verbosity",
-		"rebase": "autosquash autostash updaterefs backend abbreviatecommands missingcommitscheck stat instructionformat",
-		"diff": "algorithm colormoved colormovedws context interhunkcontext indentheuristic mnemonicprefix noprefix " +
-			"relative renames renamelimit suppressblankempty submodule ignoresubmodules wordregex wserrorhighlight " +
-			"statgraphwidth",
-		"diff.":      "xfuncname funcname binary wordregex algorithm",
-		"commit":     "cleanup verbose status",
-		"status":     "branch short showstash showuntrackedfiles relativepaths renames renamelimit aheadbehind",
-		"log":        "date decorate follow abbrevcommit excludedecoration graphcolors showroot mailmap",
-		"format":     "pretty",
-		"pretty":     "*",
-		"stash":      "showpatch showstat showincludeuntracked",
-		"tag":        "sort",
-		"notes":      "displayref mergestrategy rewritemode rewriteref",
-		"checkout":   "defaultremote guess workers",
-		"worktree":   "guessremote",
-		"apply":      "whitespace ignorewhitespace",
-		"grep":       "linenumber patterntype extendedregexp fullname column threads",
-		"blame":      "blankboundary coloring date showemail showroot ignorerevsfile",
-		"color":      "*",
-		"color.":     "*",
-		"column":     "*",
-		"advice":     "*",
-		"i18n":       "*",
-		"rerere":     "enabled autoupdate",
-		"index":      "sparse version threads skiphash",
-		"feature":    "manyfiles experimental",
-		"am":         "threeway keepcr",
-		"lfs":        "repositoryformatversion",
-		"filter.lfs": "clean smudge process required",
-	}
-}
+// shown are the sections of the user's configuration that a private repository has too. Programs that they name run in
+// the cage.
+const shown = "core user author committer init branch remote url submodule pull push fetch merge rebase diff commit " +
+	"status log format pretty stash tag notes checkout worktree apply grep blame color column advice i18n rerere index " +
+	"feature am lfs filter"
 
-// extensions are those that the private repository understands, and whether it has them too: it has refs in files and
-// one configuration, whatever the user's has.
-func extensions() map[string]bool {
-	return map[string]bool{"objectformat": true, "worktreeconfig": false, "refstorage": false, "noop": false,
-		"preciousobjects": false, "relativeworktrees": false}
-}
+// hidden are the keys in them that it has not: hooks, signing, ways to log in, and what is its own.
+const hidden = "hookspath fsmonitor sshcommand askpass gitproxy proxy signingkey gpgsign forcesignannotated " +
+	"showsignature verifysignatures worktree bare repositoryformatversion"
+
+// known are the extensions of a repository that a private one need not have: it has refs in files and one
+// configuration, whatever the user's has.
+const known = "worktreeconfig refstorage noop preciousobjects relativeworktrees"
 
 // config gives the private repository's configuration, from that of the user's repository and worktree.
 func (p *part) config(ctx context.Context) ([]byte, error) {
-	all, err := settings(ctx, p.user, "--local")
+	all, err := p.user.Host().ConfigFile(ctx, filepath.Join(p.user.CommonDir, "config"))
 	if err != nil {
 		return nil, err
 	}
-	apart := func(s git.Setting) bool { return s.Key == "extensions.worktreeconfig" && isTrue(s.Value) }
-	if slices.ContainsFunc(all, apart) {
-		more, err := settings(ctx, p.user, "--worktree")
+	isApart := func(s git.Setting) bool { return s.Key == "extensions.worktreeconfig" && s.Value != "false" }
+	file := filepath.Join(p.user.GitDir, "config.worktree")
+	if _, err := os.Lstat(file); err == nil && slices.ContainsFunc(all, isApart) {
+		own, err := p.user.Host().ConfigFile(ctx, file)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, more...)
+		all = append(all, own...)
 	}
-	format := 0
-	if p.user.ObjectFormat != "sha1" {
-		format = 1
-	}
-	ours := []git.Setting{{Key: "core.repositoryformatversion", Value: fmt.Sprint(format)},
-		{Key: "core.bare", Value: "false"}}
+	ours := []git.Setting{{Key: "core.repositoryformatversion", Value: "1"}, {Key: "core.bare", Value: "false"},
+		{Key: "extensions.objectformat", Value: p.user.ObjectFormat}}
 	// An agent may have git overlook the user's own settings, in which this stands most often.
 	if id := p.user.Identity(); id.Name != "" && id.Email != "" {
 		ours = append(ours, git.Setting{Key: "user.name", Value: id.Name}, git.Setting{Key: "user.email", Value: id.Email})
@@ -107,54 +56,27 @@ func (p *part) config(ctx context.Context) ([]byte, error) {
 	return render(append(ours, cleaned...)), nil
 }
 
-// settings lists one file of the user's configuration, without what it includes. A key without a value is true.
-func settings(ctx context.Context, r *git.Repo, scope string) ([]git.Setting, error) {
-	out, err := r.Host().Out(ctx, "config", scope, "--no-includes", "-z", "--list")
-	if err != nil {
-		return nil, fmt.Errorf("read git config: %w", err)
-	}
-	var all []git.Setting
-	for field := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		key, value, ok := strings.Cut(field, "\n")
-		if !ok {
-			value = "true"
-		}
-		if key != "" {
-			all = append(all, git.Setting{Key: key, Value: value})
-		}
-	}
-	return all, nil
-}
-
-func isTrue(value string) bool {
-	return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
-}
-
-// clean leaves only what is shown. An extension that is not understood is an error: git inside would read the
-// repository wrongly.
-func clean(all []git.Setting) ([]git.Setting, error) {
-	table, kept := shown(), []git.Setting(nil)
+// clean leaves only what is shown, without logins. An extension that is not understood is an error: git inside would
+// read the repository wrongly.
+func clean(all []git.Setting) (kept []git.Setting, err error) {
 	for _, s := range all {
 		section, name, key := splitKey(s.Key)
-		if section == "extensions" {
-			has, known := extensions()[key]
-			if !known {
-				return nil, fmt.Errorf("the repository has the extension %s, which a private one can't have", git.Quote(key))
-			}
-			if has {
-				kept = append(kept, s)
-			}
+		if section == "extensions" && key != "objectformat" && !slices.Contains(strings.Fields(known), key) {
+			return nil, fmt.Errorf("the repository has the extension %s, which a private one can't have", git.Quote(key))
+		}
+		if !slices.Contains(strings.Fields(shown), section) || slices.Contains(strings.Fields(hidden), key) {
 			continue
 		}
-		row := table[section]
-		if name != "" {
-			row = table[section+"."] + " " + table[section+"."+name]
+		value, ok := s.Value, true
+		if strings.Contains(value, "://") || strings.HasSuffix(key, "url") {
+			value, ok = plainURL(value)
 		}
-		if words := strings.Fields(row); !slices.Contains(words, key) && !slices.Contains(words, "*") {
-			continue
+		if section == "url" {
+			plain, fine := plainURL(name)
+			ok = ok && fine && plain == name
 		}
-		if s, ok := withoutLogin(s, section, name, key); ok {
-			kept = append(kept, s)
+		if ok {
+			kept = append(kept, git.Setting{Key: s.Key, Value: value})
 		}
 	}
 	return kept, nil
@@ -169,48 +91,26 @@ func splitKey(full string) (section, name, key string) {
 	return section, "", rest
 }
 
-// withoutLogin takes users and passwords out of addresses, and leaves out settings that are commands.
-func withoutLogin(s git.Setting, section, name, key string) (git.Setting, bool) {
-	switch {
-	case section == "url":
-		plain, ok := plainURL(name)
-		return s, ok && plain == name
-	case key == "url" || key == "pushurl":
-		plain, ok := plainURL(s.Value)
-		s.Value = plain
-		return s, ok
-	case section == "submodule" && key == "update":
-		return s, !strings.HasPrefix(s.Value, "!")
-	case section == "filter":
-		return s, key == "required" || strings.HasPrefix(s.Value, "git-lfs ")
-	}
-	return s, true
-}
-
-// plainURL removes a login from an address. The user of an ssh address is no secret, and needed.
+// plainURL removes a login from an address, and says whether it is sure that there is none left. The user of an ssh
+// address is no secret, and needed.
 func plainURL(address string) (string, bool) {
-	if scheme, _, ok := strings.Cut(address, "::"); ok && !strings.ContainsAny(scheme, "/.@[") {
-		return "", false // a program of the user's takes it
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address, !strings.Contains(address, "::") // which a program takes that may be told anything
 	}
-	if !strings.Contains(address, "://") {
-		return address, true
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		rest = rest[:end]
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", false
+	host, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		user, _, _ := strings.Cut(host[:at], ":")
+		plain := host[at+1:]
+		if strings.HasSuffix(scheme, "ssh") {
+			plain = user + "@" + plain
+		}
+		rest = plain + strings.TrimPrefix(rest, host)
 	}
-	_, password := u.User.Password()
-	switch {
-	case strings.HasSuffix(u.Scheme, "ssh") && password:
-		u.User = url.User(u.User.Username())
-	case strings.HasSuffix(u.Scheme, "ssh"):
-		return address, true
-	case u.User == nil && u.RawQuery == "" && u.Fragment == "":
-		return address, true
-	default:
-		u.User, u.RawQuery, u.Fragment = nil, "", ""
-	}
-	return u.String(), true
+	return scheme + "://" + rest, !strings.Contains(path, "@")
 }
 
 // render writes a configuration file.

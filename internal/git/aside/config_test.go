@@ -1,8 +1,6 @@
 package aside_test
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"os"
@@ -11,8 +9,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/must"
 )
-
-func bufReader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b)) }
 
 // randomText is text that can't be compressed to nothing.
 func randomText(n int) (string, error) {
@@ -25,16 +21,17 @@ func TestConfigIsCleaned(t *testing.T) {
 	r := newRig(t, "linked")
 	r.end()
 	for key, value := range map[string]string{
-		"core.hooksPath": "/x", "core.fsmonitor": "secret", "core.editor": "secret", "core.sshCommand": "secret",
+		"core.hooksPath": "/x", "core.fsmonitor": "secret", "core.editor": "program", "core.sshCommand": "secret",
 		"gpg.program": "secret", "commit.gpgSign": "true", "user.signingKey": "secret", "credential.helper": "secret",
 		"http.https://x.org/.extraHeader": "secret", "http.cookieFile": "secret", "http.sslKey": "secret",
-		"remote.a.url": "https://me:secret@x.org/a?token=secret", "remote.a.uploadpack": "secret",
+		"remote.a.url": "https://me:secret@x.org/a?token=secret", "remote.a.uploadpack": "program",
 		"remote.b.url": "ssh://git:secret@x.org/b", "remote.c.url": "git@x.org:c", "remote.d.url": "ext::secret",
 		"url.https://me:secret@x.org/.insteadOf": "x:", "url.https://x.org/.insteadOf": "y:",
-		"diff.p.textconv": "secret", "merge.p.driver": "secret", "filter.p.clean": "secret",
+		"diff.p.textconv": "program", "merge.p.driver": "program", "filter.p.clean": "program",
 		"filter.lfs.clean": "git-lfs clean -- %f",
 		"alias.x":          "!secret", "include.path": "secret", "includeIf.gitdir:/.path": "secret",
-		"submodule.s.update": "!secret",
+		"remote.e.url": "https://me:sec@ret@x.org/e", "remote.f.url": "https://me:secret/secret@x.org/f",
+		"lfs.url": "https://me:secret@x.org/lfs", "remote.a.proxy": "http://me:secret@x.org/", "github.token": "secret",
 		"protocol.ext.allow": "always", "uploadpack.packObjectsHook": "secret", "core.askPass": "secret",
 		"user.name": "A \"quoted\" name\\", "branch.we.ird.description": "two\nlines", "core.autocrlf": "input",
 		"core.worktree": "/elsewhere", "diff.algorithm": "patience",
@@ -48,7 +45,8 @@ func TestConfigIsCleaned(t *testing.T) {
 		"[merge]\n\tlog\n"...), 0o600))
 	must.Do(t, r.repo.Refresh(t.Context()))
 	all := r.git("config", "--list", "--local", "-z")
-	for _, bad := range []string{"secret", "hookspath", "signing", "gpg", "alias", "include", "/elsewhere", "ext:"} {
+	for _, bad := range []string{"secret", "sec@", "ret@", "hookspath", "signing", "gpg", "alias", "include", "/elsewhere",
+		"ext:"} {
 		if strings.Contains(all, bad) {
 			t.Errorf("the agent sees %s in\n%q", bad, all)
 		}
@@ -56,7 +54,8 @@ func TestConfigIsCleaned(t *testing.T) {
 	for _, good := range []string{"remote.a.url\nhttps://x.org/a", "remote.b.url\nssh://git@x.org/b",
 		"remote.c.url\ngit@x.org:c", "url.https://x.org/.insteadof\ny:", "user.name\nA \"quoted\" name\\",
 		"branch.we.ird.description\ntwo\nlines", "filter.lfs.clean\ngit-lfs clean -- %f", "pull.rebase\ntrue",
-		"core.autocrlf\ninput", "merge.log\ntrue", "diff.algorithm\npatience", "core.bare\nfalse"} {
+		"core.autocrlf\ninput", "merge.log\ntrue", "diff.algorithm\npatience", "core.bare\nfalse",
+		"remote.e.url\nhttps://x.org/e", "lfs.url\nhttps://x.org/lfs", "diff.p.textconv\nprogram"} {
 		if !strings.Contains("\x00"+all+"\x00", "\x00"+good+"\x00") {
 			t.Errorf("the agent misses %q in\n%q", good, all)
 		}

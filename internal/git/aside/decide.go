@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cco-dev/cco/internal/git/aside/wire"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Report says what was brought over, and what was not.
@@ -21,7 +21,7 @@ type Report struct {
 	Index     int    `json:"index,omitempty"`      // how many paths of the index changed
 	IndexLeft []Left `json:"index_left,omitempty"` // what of the index stayed inside
 
-	Submodules []Submodule `json:"submodules,omitempty"`
+	Submodules []Kept `json:"submodules,omitempty"` // commits in submodules, where nothing moves
 }
 
 // Moved is a branch of the user's that moved, or was made.
@@ -45,27 +45,20 @@ type Left struct {
 	Why  string `json:"why"`
 }
 
-// Submodule is one with new commits.
-type Submodule struct {
-	Path string `json:"path"` // of its git directory, below the user's
-	Kept []Kept `json:"kept,omitempty"`
-	Left string `json:"left,omitempty"` // why its commits stayed inside
-}
-
 // facts are what decide needs to know beside what was, is and was said.
 type facts struct {
 	sub       bool              // of a submodule nothing moves
-	elsewhere map[string]string // branches that other worktrees have checked out
+	elsewhere map[string]string // branches that other worktrees use, and how
 	gitlinks  map[string]string // by commit: where it has a gitlink that the user never had
 	fresh     map[string]bool   // commits that no ref of the user's leads to
 	refused   map[string]string // by commit or object: why it can't come
-	odd       func(string) bool // whether a name would steer a terminal
 	busy      string            // what is unfinished in the user's worktree
 }
 
 // plan is what is to be done, in this order: the index, branches, HEAD.
 type plan struct {
-	index bool // whether the index may follow
+	index string // a commit of what the index is to be, "" to leave it
+	at    string // the commit that HEAD will be at then
 	move  []Moved
 	keep  []Kept
 	have  []Moved // branches that the user has already as the agent has them
@@ -75,20 +68,44 @@ type plan struct {
 }
 
 // decide says what becomes of what the agent did. It changes nothing.
-func decide(b *began, now state, said wire.Said, f facts) plan {
+func decide(b *began, now state, said said, f facts) plan {
 	var p plan
-	for _, branch := range slices.Sorted(maps.Keys(said.Heads)) {
-		p.branch(branch, b, now, said.Heads[branch], f)
+	for _, branch := range slices.Sorted(maps.Keys(said.heads)) {
+		p.branch(branch, b, now, said.heads[branch], f)
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Refs)) {
 		branch, ok := strings.CutPrefix(name, "refs/heads/")
-		if _, there := now.refs[name]; ok && there && said.Heads[branch] == "" && b.Refs[name].Symref == "" {
+		if _, there := now.refs[name]; ok && there && said.heads[branch] == "" && b.Refs[name].Symref == "" {
 			p.report.Deleted = append(p.report.Deleted, branch)
 		}
 	}
-	p.decideHead(b, now, said, f)
+	if p.decideHead(b, now, said, f) {
+		p.index, p.at = said.index, said.head.OID
+		if why := f.refused[said.index]; said.index == "" || why != "" {
+			p.index = said.head.OID // at least what is committed
+		}
+	}
+	for _, m := range p.move {
+		if p.index == "" && "refs/heads/"+m.Branch == now.head.Symref { // the user's HEAD stays, and its branch moves
+			p.index, p.at = m.To, m.To
+		}
+	}
 	return p
 }
+
+// odd says why a branch of this name is not made, although git may allow it.
+func odd(branch string) string {
+	switch {
+	case strings.ContainsFunc(branch, safetext.Steers):
+		return "its name has characters that steer a terminal"
+	case branch == "" || branch == "HEAD" || branch == "@" || branch[0] == '-' || len(branch) > maxName:
+		return "git's commands take its name for something else, or it is too long"
+	}
+	return ""
+}
+
+// maxName bounds the name of a branch.
+const maxName = 1000
 
 func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 	ref := "refs/heads/" + branch
@@ -117,11 +134,11 @@ func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 	case is.Symref != "":
 		why = "it stands for another"
 	case f.elsewhere[branch] != "":
-		why = "it is checked out in " + f.elsewhere[branch]
+		why = "it is " + f.elsewhere[branch]
 	case f.gitlinks[oid] != "":
 		why = "it has a nested repository: " + f.gitlinks[oid]
-	case f.odd(branch):
-		why = "its name has characters that steer a terminal"
+	case odd(branch) != "":
+		why = odd(branch)
 	case f.busy != "" && ref == now.head.Symref:
 		why = f.busy + " is unfinished in the worktree"
 	default:
@@ -131,42 +148,43 @@ func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 	p.keep = append(p.keep, Kept{Branch: branch, Commit: oid, Why: why})
 }
 
-// decideHead lets HEAD follow to a branch that came over, and the index with it.
-func (p *plan) decideHead(b *began, now state, said wire.Said, f facts) {
-	h := said.Head
+// decideHead lets HEAD follow to a branch that came over, and says whether the agent's index belongs to it then.
+func (p *plan) decideHead(b *began, now state, said said, f facts) bool {
+	h := said.head
 	switch {
 	case f.sub && h.Symref != "":
-		return
+		return false
 	case h.Symref == "" && h == b.Head:
-		p.index = now.head == h
-		return
+		return now.head == h
 	case h.Symref == "":
 		p.detached(h.OID, f)
-		return
+		return false
 	case h.Symref == now.head.Symref:
 	case now.head.Symref != b.Head.Symref || now.head.Symref == "" && now.head != b.Head:
 		if h.Symref != b.Head.Symref {
 			p.report.HeadLeft = "it moved meanwhile"
 		}
-		return
+		return false
 	}
 	branch, ok := strings.CutPrefix(h.Symref, "refs/heads/")
 	switch {
-	case !ok || f.odd(branch):
+	case !ok || odd(branch) != "":
 		p.report.HeadLeft = "it is on what is no branch"
 	case h.Symref == now.head.Symref:
-		p.index = p.after(branch, now) == h.OID && f.busy == ""
+		return p.after(branch, now) == h.OID && f.busy == ""
 	case h.OID == "":
 		p.report.HeadLeft = "its branch has no commit"
 	case p.after(branch, now) != h.OID:
 		p.report.HeadLeft = "its branch did not come over"
 	case f.elsewhere[branch] != "":
-		p.report.HeadLeft = "its branch is checked out in " + f.elsewhere[branch]
+		p.report.HeadLeft = "its branch is " + f.elsewhere[branch]
 	case f.busy != "":
 		p.report.HeadLeft = f.busy + " is unfinished in the worktree"
 	default:
-		p.head, p.index = branch, true
+		p.head = branch
+		return true
 	}
+	return false
 }
 
 func (p *plan) detached(oid string, f facts) {
@@ -189,34 +207,3 @@ func (p *plan) after(branch string, now state) string {
 	}
 	return now.refs["refs/heads/"+branch].OID
 }
-
-// indexChanges says which paths of the user's index change: those that are as they were. was and is are what the user's
-// index had and has at the paths that were said.
-func indexChanges(was, is, said map[string][]wire.Entry, refused map[string]string) (do map[string][]wire.Entry,
-	left []Left) {
-	do = map[string][]wire.Entry{}
-	for _, path := range slices.Sorted(maps.Keys(said)) {
-		why := ""
-		for _, e := range said[path] {
-			if e.Mode == gitlink && !slices.ContainsFunc(was[path], func(w wire.Entry) bool { return w.Mode == gitlink }) {
-				why = "it is a nested repository"
-			} else if e.Mode != gitlink && refused[e.OID] != "" {
-				why = refused[e.OID]
-			}
-		}
-		switch {
-		case slices.Equal(is[path], said[path]):
-			continue
-		case why == "" && !slices.Equal(is[path], was[path]):
-			why = "it changed meanwhile"
-		}
-		if why != "" {
-			left = append(left, Left{Path: path, Why: why})
-			continue
-		}
-		do[path] = said[path]
-	}
-	return do, left
-}
-
-const gitlink = "160000"

@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/aside/wire"
 )
 
 // world is a state before, now and inside, for a case to change. Commits are letters; the branch main is checked out.
 type world struct {
 	b    began
 	now  state
-	said wire.Said
+	said said
 	f    facts
 }
 
@@ -20,24 +19,23 @@ func newWorld() *world {
 	refs := func() map[string]git.Ref {
 		return map[string]git.Ref{"refs/heads/main": {OID: "a"}, "refs/heads/other": {OID: "a"}}
 	}
-	head := wire.Head{Symref: "refs/heads/main", OID: "a"}
+	main := head{Symref: "refs/heads/main", OID: "a"}
 	return &world{
-		b:    began{Refs: refs(), Head: head, Own: map[string]bool{"main": true}},
-		now:  state{refs: refs(), head: head},
-		said: wire.Said{Heads: map[string]string{"main": "a", "other": "a"}, Head: head},
-		f:    facts{odd: func(s string) bool { return strings.Contains(s, "\u202e") }},
+		b:    began{Refs: refs(), Head: main, Own: map[string]bool{"main": true}},
+		now:  state{refs: refs(), head: main},
+		said: said{heads: map[string]string{"main": "a", "other": "a"}, head: main, index: "i"},
 	}
 }
 
 // commit is the agent's, on main.
 func (w *world) commit() {
-	w.said.Heads["main"], w.said.Head.OID = "b", "b"
+	w.said.heads["main"], w.said.head.OID = "b", "b"
 	w.f.fresh = map[string]bool{"b": true}
 }
 
 // topic is a new branch with a commit, that the agent has checked out.
 func (w *world) topic() {
-	w.said.Heads["topic"], w.said.Head = "b", wire.Head{Symref: "refs/heads/topic", OID: "b"}
+	w.said.heads["topic"], w.said.head = "b", head{Symref: "refs/heads/topic", OID: "b"}
 	w.f.fresh = map[string]bool{"b": true}
 }
 
@@ -53,33 +51,44 @@ func TestDecide(t *testing.T) {
 		"the user moved":    {func(w *world) { w.commit(); w.now.refs["refs/heads/main"] = git.Ref{OID: "c"} }, "keep:main"},
 		"the user moved it": {func(w *world) { w.now.refs["refs/heads/main"] = git.Ref{OID: "c"} }, ""},
 		"it was deleted":    {func(w *world) { w.commit(); delete(w.now.refs, "refs/heads/main") }, "keep:main"},
-		"not checked out":   {func(w *world) { w.said.Heads["other"] = "b" }, "index keep:other"},
-		"deleted inside":    {func(w *world) { delete(w.said.Heads, "other") }, "index deleted:other"},
+		"not checked out":   {func(w *world) { w.said.heads["other"] = "b" }, "index keep:other"},
+		"deleted inside":    {func(w *world) { delete(w.said.heads, "other") }, "index deleted:other"},
 		"deleted by both": {func(w *world) {
-			delete(w.said.Heads, "other")
+			delete(w.said.heads, "other")
 			delete(w.now.refs, "refs/heads/other")
 		}, "index"},
 		"a new branch": {func(w *world) { w.topic() }, "index move:topic head:topic"},
 		"made by both": {func(w *world) { w.topic(); w.now.refs["refs/heads/topic"] = git.Ref{OID: "c"} },
 			"keep:topic left"},
 		"elsewhere": {func(w *world) { w.topic(); w.f.elsewhere = map[string]string{"topic": "x"} }, "keep:topic left"},
-		"a switch":  {func(w *world) { w.said.Head.Symref = "refs/heads/other" }, "index head:other"},
+		"a switch":  {func(w *world) { w.said.head.Symref = "refs/heads/other" }, "index head:other"},
 		"a switch to a branch elsewhere": {func(w *world) {
-			w.said.Head.Symref, w.f.elsewhere = "refs/heads/other", map[string]string{"other": "x"}
+			w.said.head.Symref, w.f.elsewhere = "refs/heads/other", map[string]string{"other": "x"}
 		}, "left"},
 		"two switches": {func(w *world) { w.topic(); w.now.head.Symref = "refs/heads/other" }, "move:topic left"},
-		"an orphan":    {func(w *world) { w.said.Head = wire.Head{Symref: "refs/heads/orphan"} }, "left"},
-		"no branch":    {func(w *world) { w.said.Head.Symref = "refs/tags/x" }, "left"},
-		"detached":     {func(w *world) { w.said.Head = wire.Head{OID: "a"} }, "left"},
+		"an orphan":    {func(w *world) { w.said.head = head{Symref: "refs/heads/orphan"} }, "left"},
+		"no branch":    {func(w *world) { w.said.head.Symref = "refs/tags/x" }, "left"},
+		"detached":     {func(w *world) { w.said.head = head{OID: "a"} }, "left"},
 		"detached with a commit": {func(w *world) {
-			w.said.Head, w.f.fresh = wire.Head{OID: "b"}, map[string]bool{"b": true}
+			w.said.head, w.f.fresh = head{OID: "b"}, map[string]bool{"b": true}
 		}, "keep:HEAD left"},
 		"always detached": {func(w *world) {
-			w.b.Head, w.now.head, w.said.Head = wire.Head{OID: "a"}, wire.Head{OID: "a"}, wire.Head{OID: "a"}
+			w.b.Head, w.now.head, w.said.head = head{OID: "a"}, head{OID: "a"}, head{OID: "a"}
 		}, "index"},
 		"a nested repository": {func(w *world) { w.commit(); w.f.gitlinks = map[string]string{"b": "x"} }, "keep:main"},
 		"refused":             {func(w *world) { w.commit(); w.f.refused = map[string]string{"b": "x"} }, "refused:main"},
-		"an odd name":         {func(w *world) { w.said.Heads["a\u202eb"] = "b" }, "index keep:a\u202eb"},
+		"an odd name":         {func(w *world) { w.said.heads["a\u202eb"] = "b" }, "index keep:a\u202eb"},
+		"a commit, and another branch": {func(w *world) {
+			w.commit()
+			w.said.heads["other"], w.said.head = "c", head{Symref: "refs/heads/other", OID: "c"}
+		}, "index:b move:main keep:other left"},
+		"an index that is refused": {func(w *world) { w.commit(); w.f.refused = map[string]string{"i": "x"} },
+			"index:b move:main"},
+		"no index":            {func(w *world) { w.commit(); w.said.index = "" }, "index:b move:main"},
+		"an option as a name": {func(w *world) { w.said.heads["-x"] = "b" }, "index keep:-x"},
+		"HEAD as a name":      {func(w *world) { w.said.heads["HEAD"] = "b" }, "index keep:HEAD"},
+		"a long name": {func(w *world) { w.said.heads[strings.Repeat("x", 1001)] = "b" },
+			"index keep:" + strings.Repeat("x", 1001)},
 		"a merge of the user's": {func(w *world) { w.commit(); w.f.busy = "a merge" },
 			"keep:main"},
 		"a symbolic branch": {func(w *world) { w.commit(); w.now.refs["refs/heads/main"] = git.Ref{OID: "a", Symref: "x"} },
@@ -96,8 +105,12 @@ func TestDecide(t *testing.T) {
 
 func sumUp(p plan) string {
 	var words []string
-	if p.index {
+	switch p.index {
+	case "":
+	case "i":
 		words = append(words, "index")
+	default:
+		words = append(words, "index:"+p.index)
 	}
 	for _, m := range p.move {
 		words = append(words, "move:"+m.Branch)

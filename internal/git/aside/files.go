@@ -27,15 +27,14 @@ func (r *Repo) Holds(ctx context.Context) (h Holds, err error) {
 		h.Kept = append(h.Kept, filepath.Join(user.Top, ".git"))
 	}
 	if hooks := user.HooksInTree(); hooks != "" {
-		h.hold(filepath.Join(user.Top, hooks), false)
+		h.hold(filepath.Join(user.Top, hooks))
 	}
-	list, err := user.Host().Out(ctx, "worktree", "list", "--porcelain", "-z")
+	list, err := user.Worktrees(ctx)
 	if err != nil {
 		return h, err
 	}
-	for field := range strings.SplitSeq(string(list), "\x00") {
-		at, ok := strings.CutPrefix(field, "worktree ")
-		if real, err := filepath.EvalSymlinks(at); ok && err == nil && real != user.Top && paths.Within(real, user.Top) {
+	for _, w := range list {
+		if real, err := filepath.EvalSymlinks(w.Path); err == nil && real != user.Top && paths.Within(real, user.Top) {
 			h.Kept = append(h.Kept, real)
 		}
 	}
@@ -57,8 +56,10 @@ func (h *Holds) submodules(ctx context.Context, user *git.Repo, deep int) error 
 			continue
 		}
 		at := filepath.Join(user.Top, name)
-		if !h.hold(filepath.Join(at, ".git"), false) {
-			h.hold(at, true)
+		if !h.hold(filepath.Join(at, ".git")) {
+			if st, err := os.Lstat(at); err != nil || st.IsDir() {
+				h.Empty = append(h.Empty, at)
+			}
 			continue
 		}
 		sub, err := git.Open(ctx, at)
@@ -74,16 +75,11 @@ func (h *Holds) submodules(ctx context.Context, user *git.Repo, deep int) error 
 
 var errNested = errors.New("it is not a repository of its own, or too deep in others")
 
-// hold holds what is at a name as it is, or keeps it empty.
-func (h *Holds) hold(name string, empty bool) bool {
-	st, err := os.Lstat(name)
-	switch {
-	case empty && (err != nil || st.IsDir()):
-		h.Empty = append(h.Empty, name)
-	case !empty && err == nil:
+// hold holds what is at a name, if there is something.
+func (h *Holds) hold(name string) bool {
+	_, err := os.Lstat(name)
+	if err == nil {
 		h.Kept = append(h.Kept, name)
-	default:
-		return false
 	}
-	return true
+	return err == nil
 }

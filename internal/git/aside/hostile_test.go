@@ -3,11 +3,14 @@ package aside_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,34 +20,88 @@ import (
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // says is a cage that says what a test wants, with a pack of what is really new.
 func (r *rig) says(change func(*wire.Said)) aside.Inside {
 	return func(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) error {
-		var real bytes.Buffer
-		if err := r.inside(ctx, argv, stdin, &real); err != nil {
+		var job wire.Job
+		if err := json.NewDecoder(stdin).Decode(&job); err != nil {
 			return err
 		}
-		oidLen := len(r.user.Git("rev-parse", "HEAD"))
-		said, size, err := wire.Read(bufReader(real.Bytes()), oidLen)
+		send := func() (said wire.Said, pack []byte, err error) {
+			var real bytes.Buffer
+			if err := r.inside(ctx, argv, bytes.NewReader(must.Get(json.Marshal(job))(r.t)), &real); err != nil {
+				return said, nil, err
+			}
+			said, size, err := wire.Read(bytes.NewReader(real.Bytes()), len(r.user.Git("rev-parse", "HEAD")))
+			return said, real.Bytes()[size:], err
+		}
+		said, _, err := send()
 		if err != nil {
 			return err
 		}
+		all := slices.Clone(said.Refs)
 		change(&said)
+		if job.Only == nil {
+			job.Only = []string{said.Head, said.Index}
+			for _, ref := range append(all, said.Refs...) {
+				job.Only = append(job.Only, ref.OID)
+			}
+		}
+		_, pack, err := send()
+		if err != nil {
+			return err
+		}
 		if err := wire.Write(stdout, said); err != nil {
 			return err
 		}
-		_, err = stdout.Write(real.Bytes()[size:])
+		_, err = stdout.Write(pack)
 		return err
 	}
+}
+
+// setHead says that there is a branch.
+func setHead(s *wire.Said, name, oid string) {
+	s.Refs = append(s.Refs, wire.Ref{Name: []byte("refs/heads/" + name), OID: oid})
+}
+
+// forge makes a commit in the private repository, with one more entry than HEAD has.
+func (r *rig) forge(path, mode, oid string) string {
+	r.t.Helper()
+	hash := func(kind, data string) string {
+		c := proc.Cmd{Argv: []string{"git", "hash-object", "-t", kind, "-w", "--literally", "--stdin"}, Dir: r.user.Dir,
+			Env: append(os.Environ(), r.repo.Env()...), Stdin: strings.NewReader(data)}
+		return strings.TrimSpace(string(must.Get(proc.Output(r.t.Context(), c))(r.t)))
+	}
+	object := func(mode, name, oid string) string {
+		return mode + " " + name + "\x00" + string(must.Get(hex.DecodeString(oid))(r.t))
+	}
+	parts := strings.Split(path, "/")
+	if parts[0] == "" {
+		parts = []string{path}
+	}
+	for i := len(parts) - 1; i > 0; i-- {
+		mode, oid = "40000", hash("tree", object(mode, parts[i], oid))
+	}
+	was := object("100644", "a", r.user.Git("rev-parse", "HEAD:a")) +
+		object("40000", "dir", r.user.Git("rev-parse", "HEAD:dir"))
+	tree := was + object(mode, parts[0], oid)
+	if parts[0] < "a" {
+		tree = object(mode, parts[0], oid) + was
+	}
+	tree = hash("tree", tree)
+	commit := hash("commit", "tree "+tree+"\nparent "+r.user.Git("rev-parse", "HEAD")+
+		"\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nforged\n")
+	return commit
 }
 
 // untouched checks that the user's repository is as it was. Objects that nothing refers to do no harm.
 func (r *rig) untouched(before map[string]string) {
 	r.t.Helper()
 	for name, sum := range gittest.Fingerprint(r.t, filepath.Join(r.main.Dir, ".git")) {
-		if before[name] != sum && !strings.HasPrefix(name, "objects") {
+		if before[name] != sum && !strings.HasPrefix(name, "objects") && !strings.HasPrefix(name, "refs/cco") {
 			r.t.Errorf("%s has changed", name)
 		}
 	}
@@ -58,11 +115,11 @@ func TestHostileHeaders(t *testing.T) {
 			if oid == "" {
 				oid = r.user.Git("rev-parse", "HEAD:a")
 			}
-			s.Index = map[string][]wire.Entry{path: {{Mode: mode, OID: oid}}}
+			s.Index = r.forge(path, mode, oid)
 		}
 	}
 	head := func(name string) func(*rig, *wire.Said) {
-		return func(r *rig, s *wire.Said) { s.Heads[name] = r.user.Git("rev-parse", "HEAD~1") }
+		return func(r *rig, s *wire.Said) { setHead(s, name, r.user.Git("rev-parse", "HEAD~1")) }
 	}
 	for name, change := range map[string]func(*rig, *wire.Said){
 		"a ref outside":         head("../../config"),
@@ -70,34 +127,33 @@ func TestHostileHeaders(t *testing.T) {
 		"an option":             head("-x"),
 		"HEAD as a branch":      head("HEAD"),
 		"a lock":                head("main.lock"),
-		"a bad id":              func(_ *rig, s *wire.Said) { s.Heads["x"] = "HEAD" },
-		"HEAD elsewhere":        func(_ *rig, s *wire.Said) { s.Head.Symref = "refs/../../x" },
-		"HEAD as an option":     func(_ *rig, s *wire.Said) { s.Head = wire.Head{OID: "--help"} },
+		"a bad id":              func(_ *rig, s *wire.Said) { setHead(s, "x", "HEAD") },
+		"HEAD elsewhere":        func(_ *rig, s *wire.Said) { s.Symref = []byte("refs/../../x") },
+		"HEAD as an option":     func(_ *rig, s *wire.Said) { s.Head = "--help" },
 		"a blob as a branch": func(r *rig, s *wire.Said) {
-			s.Heads["x"] = r.user.Git("rev-parse", "HEAD:a")
+			setHead(s, "x", r.user.Git("rev-parse", "HEAD:a"))
 		},
-		"a branch that is not there":   func(_ *rig, s *wire.Said) { s.Heads["x"] = none },
-		"a HEAD that is not there":     func(_ *rig, s *wire.Said) { s.Head = wire.Head{OID: none} },
-		"HEAD on a tag":                func(_ *rig, s *wire.Said) { s.Head.Symref = "refs/tags/x" },
-		"a hook in the index":          entry(".git/hooks/x", "100755", ""),
-		"a hook, spelt otherwise":      entry("x/.GIT/hooks/x", "100755", ""),
-		"a hook on HFS":                entry(".g\u200cit/hooks/x", "100755", ""),
-		"a hook on NTFS":               entry("git~1/hooks/x", "100755", ""),
-		"a hook with a backslash":      entry(`.git\hooks\x`, "100755", ""),
-		"an absolute path":             entry("/etc/x", "100644", ""),
-		"a path that leads up":         entry("x/../../y", "100644", ""),
-		"an odd mode":                  entry("x", "040000", ""),
-		"a blob that is not there":     entry("x", "100644", none),
-		"an index with no object":      entry("x", "100644", strings.Repeat("0", 40)),
-		"a nested repository":          entry("x", "160000", none),
-		"a file in the place of a dir": entry("dir", "100644", ""),
+		"a branch that is not there": func(_ *rig, s *wire.Said) { setHead(s, "x", none) },
+		"a HEAD that is not there":   func(_ *rig, s *wire.Said) { s.Symref, s.Head = nil, none },
+		"HEAD on a tag":              func(_ *rig, s *wire.Said) { s.Symref = []byte("refs/tags/x") },
+		"a hook in the index":        entry(".git/hooks/x", "100755", ""),
+		"a hook, spelt otherwise":    entry("x/.GIT/hooks/x", "100755", ""),
+		"a hook on HFS":              entry(".g\u200cit/hooks/x", "100755", ""),
+		"a hook on NTFS":             entry("git~1/hooks/x", "100755", ""),
+		"a hook with a backslash":    entry(`.git\hooks\x`, "100755", ""),
+		"an absolute path":           entry("/etc/x", "100644", ""),
+		"a path that leads up":       entry("x/../../y", "100644", ""),
+		"an odd mode":                entry("x", "040000", ""),
+		"a blob that is not there":   entry("x", "100644", none),
+		"an index with no object":    entry("x", "100644", strings.Repeat("0", 40)),
+		"a nested repository":        entry("x", "160000", none),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, "main")
 			before := gittest.Fingerprint(t, filepath.Join(r.main.Dir, ".git"))
 			rep, err := r.repo.Take(t.Context(), r.says(func(s *wire.Said) { change(r, s) }))
 			t.Logf("%+v, %v", rep, err)
-			if err == nil && len(rep.Refused)+len(rep.IndexLeft) == 0 && rep.HeadLeft == "" {
+			if err == nil && len(rep.Refused)+len(rep.Kept)+len(rep.IndexLeft) == 0 && rep.HeadLeft == "" {
 				t.Error("nothing was said of it")
 			}
 			r.untouched(before)
@@ -118,7 +174,7 @@ func TestStreamsThatBreakOff(t *testing.T) {
 	for _, part := range []int{0, 1, all.Len() / 4, all.Len() / 2, all.Len() - 40, all.Len() - 1} {
 		_, err := r.repo.End(t.Context(), func(_ context.Context, _ []string, _ io.Reader, out io.Writer) error {
 			_, err := out.Write(all.Bytes()[:part])
-			return err
+			return errors.Join(err, errors.New("killed"))
 		})
 		if err == nil {
 			t.Errorf("%d bytes of %d were enough", part, all.Len())
@@ -141,7 +197,7 @@ func TestHostilePacks(t *testing.T) {
 			var real bytes.Buffer
 			must.Do(t, r.inside(ctx, argv, in, &real))
 			bad := real.Bytes()
-			bad[len(bad)-len(wire.End)-30] ^= 0xff
+			bad[len(bad)-30] ^= 0xff
 			_, err := out.Write(bad)
 			return err
 		}))(t)
@@ -152,7 +208,6 @@ func TestHostilePacks(t *testing.T) {
 	})
 	t.Run("too large", func(t *testing.T) {
 		r := newRig(t, "main")
-		must.Do(t, r.repo.Close())
 		r.repo = must.Get(aside.Open(t.Context(), r.dir, r.user.Dir,
 			aside.Options{Limits: quarantine.Limits{PackBytes: 1000, ObjectBytes: 500}}))(t)
 		tip := r.commit("small", "x\n")
@@ -168,13 +223,12 @@ func TestHostilePacks(t *testing.T) {
 		r.at("large", "")
 		// What was refused stays inside.
 		must.Do(t, r.repo.Refresh(t.Context()))
-		if r.git("rev-parse", "refs/cco/refused/large") != rep.Refused[0].Commit {
+		if r.git("rev-parse", "refs/cco/refused/"+rep.Refused[0].Commit) != rep.Refused[0].Commit {
 			t.Error("a commit is lost")
 		}
 	})
 	t.Run("endless", func(t *testing.T) {
 		r := newRig(t, "main")
-		must.Do(t, r.repo.Close())
 		r.repo = must.Get(aside.Open(t.Context(), r.dir, r.user.Dir,
 			aside.Options{Limits: quarantine.Limits{PackBytes: 1000}}))(t)
 		_, err := r.repo.Take(t.Context(), func(_ context.Context, _ []string, _ io.Reader, out io.Writer) error {
@@ -215,7 +269,9 @@ func TestSmuggledCommit(t *testing.T) {
 	bad := r.git("rev-parse", "HEAD")
 	r.git("switch", "-q", "main")
 	tip := r.commit("good", "x\n")
-	must.Get(r.repo.Take(t.Context(), r.says(func(s *wire.Said) { delete(s.Heads, "bad") })))(t)
+	must.Get(r.repo.Take(t.Context(), r.says(func(s *wire.Said) {
+		s.Refs = slices.DeleteFunc(s.Refs, func(ref wire.Ref) bool { return string(ref.Name) == "refs/heads/bad" })
+	})))(t)
 	r.at("main", tip)
 	r.user.Git("cat-file", "-e", bad)
 	if rep := r.end(); len(rep.Refused) != 1 || rep.Refused[0].Commit != bad {
@@ -224,18 +280,20 @@ func TestSmuggledCommit(t *testing.T) {
 	r.at("bad", "")
 }
 
+// Guards against an agent that has the user's repository filled with branches.
 func TestManyBranches(t *testing.T) {
 	r := newRig(t, "main")
-	tip := r.commit("new", "x\n")
-	must.Get(r.repo.Take(t.Context(), r.says(func(s *wire.Said) {
+	before := gittest.Fingerprint(t, filepath.Join(r.main.Dir, ".git"))
+	r.commit("new", "x\n")
+	_, err := r.repo.Take(t.Context(), r.says(func(s *wire.Said) {
 		for i := range 520 {
-			s.Heads[fmt.Sprintf("b%03d", i)] = s.Head.OID
+			setHead(s, fmt.Sprintf("b%03d", i), s.Head)
 		}
-	})))(t)
-	r.at("main", tip)
-	if n := strings.Count(r.user.Git("branch", "--list"), "\n"); n > 502 || n < 400 {
-		t.Errorf("%d branches", n)
+	}))
+	if err == nil || !strings.Contains(err.Error(), "521 branches moved") {
+		t.Errorf("Take: %v", err)
 	}
+	r.untouched(before)
 }
 
 func TestNestedRepositories(t *testing.T) {
@@ -299,28 +357,41 @@ func TestHostilePrivateRepository(t *testing.T) {
 		"info is a link":          link("info"),
 		"refs/tags is a link":     link("refs/tags"),
 		"modules is a link":       link("modules"),
+		"logs is a link":          link("logs"),
+		"logs/refs is a link":     link("logs/refs"),
+		"worktrees is a link":     link("worktrees"),
+		"a huge ref":              func(r *rig) { sparse(r, "refs/heads/huge") },
+		"a huge shallow":          func(r *rig) { sparse(r, "shallow") },
+		"a huge index":            func(r *rig) { sparse(r, "index") },
+		"no index":                func(r *rig) { must.Do(r.t, os.Remove(r.private("index"))) },
 		"a directory as exclude":  func(r *rig) { mkdirInstead(r, "info/exclude") },
 		"a directory as shallow":  func(r *rig) { mkdirInstead(r, "shallow") },
 		"closed":                  func(r *rig) { must.Do(r.t, os.Chmod(r.private("info"), 0)) },
 		"a config with a program": func(r *rig) { r.git("config", "core.fsmonitor", "touch "+r.main.Path("ran")) },
 		"a hook":                  func(r *rig) { hook(r) },
-		"a sparse file":           func(r *rig) { must.Do(r.t, os.Truncate(r.private("packed-refs.new"), 1<<40)) },
+		"a sparse file":           func(r *rig) { sparse(r, "packed-refs.new") },
 		"deep":                    func(r *rig) { mkdirInstead(r, "refs/tags"+strings.Repeat("/d", 800)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, "main")
 			tip := r.commit("new", "x\n")
-			if name == "a sparse file" {
-				must.Do(t, os.WriteFile(r.private("packed-refs.new"), nil, 0o600))
-			}
 			do(r)
 			r.end()
 			_ = os.Remove(r.main.Path("ran")) // the agent's own git may run it, inside
 			r.at("main", tip)
+			r.status("")
+			must.Do(t, r.repo.Refresh(t.Context()))
+			r.git("status")
+			do(r)
+			r.end()
+			// Where the user has gone on, HEAD and the index are put there anew.
+			r.user.Commit("the user's", "users", "x\n")
 			must.Do(t, r.repo.Refresh(t.Context()))
 			r.git("status")
 			_ = os.Remove(r.main.Path("ran"))
+			tip = r.commit("newer", "x\n")
 			r.end()
+			r.at("main", tip)
 			r.status("")
 			if _, err := os.Lstat(r.main.Path("ran")); err == nil {
 				t.Error("a program of the agent's ran")
@@ -333,6 +404,12 @@ func TestHostilePrivateRepository(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sparse makes a file that costs nothing and has no end.
+func sparse(r *rig, name string) {
+	must.Do(r.t, os.WriteFile(r.private(name), nil, 0o600))
+	must.Do(r.t, os.Truncate(r.private(name), 1<<40))
 }
 
 func mkdirInstead(r *rig, name string) {

@@ -45,7 +45,6 @@ func TestKilledAtAnyPoint(t *testing.T) {
 		topic := r.commit("three", "3\n")
 		r.user.Write("staged", "x\n")
 		r.git("add", "staged")
-		must.Do(t, r.repo.Close())
 
 		bin := t.TempDir()
 		count := filepath.Join(bin, "count")
@@ -67,7 +66,6 @@ exit $code
 		if pending := must.Get(r.repo.Pending())(t); pending {
 			r.end()
 		}
-		must.Do(t, r.repo.Close())
 		r.whole()
 		r.at("topic", topic)
 		r.at(r.branch(), tip)

@@ -34,7 +34,6 @@ func TestMounts(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			r := newRig(t, kind)
 			r.end()
-			must.Do(t, r.repo.Close())
 			r.repo = must.Get(aside.Open(t.Context(), r.dir, r.user.Dir, aside.Options{Mounts: true}))(t)
 			must.Do(t, r.repo.Refresh(t.Context()))
 			before := gittest.Fingerprint(t, filepath.Join(r.main.Dir, ".git"))

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cco-dev/cco/internal/git/aside/wire"
 	"github.com/cco-dev/cco/internal/tree"
 	"github.com/cco-dev/cco/internal/whole"
 )
@@ -47,196 +46,133 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 	if p.user.IsPartial() {
 		return errors.New("a partial clone can't be borrowed from: its objects are elsewhere")
 	}
-	if err := p.makeDirs(); err != nil {
+	if err := errors.Join(os.MkdirAll(p.dir, 0o700), p.linkTheirs()); err != nil {
 		return err
 	}
-	index, err := p.copyIndex()
+	now, err := p.now(ctx)
 	if err != nil {
 		return err
 	}
-	now, err := p.now(ctx, index)
+	resumes, err := p.resumes(ctx, b, now)
 	if err != nil {
 		return err
 	}
-	if err := p.putFiles(ctx); err != nil {
-		return err
-	}
-	if err := p.putRefs(now, b); err != nil {
-		return err
-	}
-	name, err := p.saveIndex(now.index)
+	files, err := p.files(ctx, now, b, resumes)
 	if err != nil {
 		return err
 	}
-	if b == nil || !b.resumes(now, name) {
-		if err := p.putHead(now, index); err != nil {
-			return err
-		}
+	if err := p.replace(files, resumes); err != nil {
+		return err
+	}
+	// A cage with mounts shows this one, read-only, over the other.
+	if err := whole.Write(filepath.Join(p.dir, "config"), files["config"], 0o600); err != nil {
+		return err
+	}
+	if index, ok := files[p.at("index")]; ok {
+		err = whole.Write(p.index(), index, 0o600)
+	} else if !resumes {
+		err = tree.Remove(p.index())
+	}
+	if err != nil {
+		return err
 	}
 	next := &began{GitDir: p.user.GitDir, CommonDir: p.user.CommonDir, Open: true, Refs: now.refs, Head: now.head,
-		Index: name, Own: map[string]bool{}}
+		Own: map[string]bool{}}
 	if branch, ok := strings.CutPrefix(now.head.Symref, "refs/heads/"); ok && p.sub == "" {
 		next.Own[branch] = true
 	}
 	return p.save(next)
 }
 
-// resumes says whether HEAD and the index inside still fit what the user has.
-func (b *began) resumes(now state, index string) bool {
-	return b.Head == now.head && b.Index == index && (b.Inside == now.head || b.Inside.Symref == "")
-}
-
-// makeDirs makes the directories, and puts what an agent has made of them out of the way.
-func (p *part) makeDirs() error {
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return err
-	}
-	for _, dir := range []string{p.common, p.gitDir} {
-		if err := realDirs(p.root, dir); err != nil {
-			return err
-		}
-	}
-	for _, name := range []string{"objects", "objects/info", "objects/pack", "info", "refs"} {
-		if err := realDir(filepath.Join(p.common, name)); err != nil {
-			return err
-		}
-	}
-	if err := realDir(filepath.Join(p.gitDir, "info")); err != nil {
-		return err
-	}
-	// Locks of a git that was killed: nothing is alive.
-	for _, lock := range []string{"index.lock", "HEAD.lock"} {
-		if err := tree.Remove(filepath.Join(p.gitDir, lock)); err != nil {
-			return err
-		}
-	}
-	for _, lock := range []string{"HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"} {
-		if err := tree.Remove(filepath.Join(p.common, lock)); err != nil {
-			return err
-		}
-	}
-	return p.linkTheirs()
-}
-
-// realDirs is realDir for a directory and all above it, up to root.
-func realDirs(root, dir string) error {
-	if dir != root {
-		if err := realDirs(root, filepath.Dir(dir)); err != nil {
-			return err
-		}
-	}
-	return realDir(dir)
-}
-
-// realDir makes sure that a directory, whose parent is one, is there and can be used.
-func realDir(dir string) error {
-	info, err := os.Lstat(dir)
-	if err == nil && info.IsDir() {
-		if info.Mode().Perm()&0o700 != 0o700 {
-			return os.Chmod(dir, 0o700)
-		}
-		return nil
-	}
-	if err == nil {
-		err = tree.Remove(dir)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Mkdir(dir, 0o700)
-}
-
 // linkTheirs prepares the place at which the cage has the user's objects: a directory for a mount, or else a link.
 // Never both: git would take its own objects for borrowed ones, and remove them.
 func (p *part) linkTheirs() error {
-	if p.options.Mounts {
-		return realDir(p.theirs())
-	}
-	objects := filepath.Join(p.user.CommonDir, "objects")
-	if to, err := os.Readlink(p.theirs()); err == nil && to == objects {
-		return nil
-	}
 	if err := os.Remove(p.theirs()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.Symlink(objects, p.theirs())
+	if p.options.Mounts {
+		return os.Mkdir(p.theirs(), 0o700)
+	}
+	return os.Symlink(filepath.Join(p.user.CommonDir, "objects"), p.theirs())
 }
 
-// put writes a file of the private repository, whatever an agent has put in its place. Its directory is a real one.
-func (p *part) put(name string, data []byte) error { return put(filepath.Join(p.common, name), data) }
-
-// put leaves a file alone that holds the data already: waiting for the disk is what takes time here.
-func put(path string, data []byte) error {
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode().IsRegular() && info.Size() == int64(len(data)) && info.Mode().Perm()&0o600 == 0o600 {
-		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
-			return nil
+// resumes says whether HEAD and the index inside still fit what the user has.
+func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
+	if b == nil || b.Head != now.head || b.Inside != now.head && b.Inside.Symref != "" {
+		return false, nil
+	}
+	if st, err := os.Lstat(filepath.Join(p.gitDir, "index")); err != nil || !st.Mode().IsRegular() {
+		return false, nil //nolint:nilerr // it is lost, and the user's takes its place
+	}
+	var lists [2][]byte
+	for i, env := range [][]string{nil, {"GIT_INDEX_FILE=" + p.index()}} {
+		var err error
+		if lists[i], err = p.user.Host().With(env...).Out(ctx, "ls-files", "--stage", "-z"); err != nil {
+			return false, fmt.Errorf("read index: %w", err)
 		}
 	}
-	if err == nil && info.IsDir() {
-		if err := tree.Remove(path); err != nil {
-			return err
-		}
-	}
-	return whole.Write(path, data, 0o600)
+	return bytes.Equal(lists[0], lists[1]), nil
 }
 
-// putCopy copies a file of the user's, or removes it inside if the user has none.
-func (p *part) putCopy(name, from string) error {
-	data, err := os.ReadFile(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return tree.Remove(filepath.Join(p.common, name))
-	}
-	if err != nil {
-		return err
-	}
-	return p.put(name, data)
-}
-
-func (p *part) putFiles(ctx context.Context) error {
+// files are what the private repository has of the user's, by their paths in it: all that git reads of a repository,
+// and unless the agent resumes what it had under way, HEAD with its reflogs and the index.
+func (p *part) files(ctx context.Context, now state, b *began, resumes bool) (map[string][]byte, error) {
 	config, err := p.config(ctx)
 	if err != nil {
-		return err
-	}
-	// The first is what a cage with mounts shows, read-only, over the second.
-	if err := put(filepath.Join(p.dir, "config"), config); err != nil {
-		return err
-	}
-	if err := p.put("config", config); err != nil {
-		return err
+		return nil, err
 	}
 	borrowed, err := p.alternates()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := p.put("objects/info/alternates", borrowed); err != nil {
-		return err
+	files := map[string][]byte{"config": config, "objects/info/alternates": borrowed}
+	p.refFiles(files, now, b)
+	common, own := []string{"info/attributes", "info/exclude", "shallow"}, []string{"info/sparse-checkout"}
+	if p.gitDir != p.common {
+		files[p.at("commondir")] = []byte("../..\n")
+		files[p.at("gitdir")] = []byte(filepath.Join(p.user.Top, ".git") + "\n")
+		common = append(common, "HEAD") // a branch that the main worktree has checked out
 	}
-	for _, name := range []string{"info/attributes", "shallow"} {
-		if err := p.putCopy(name, filepath.Join(p.user.CommonDir, name)); err != nil {
-			return err
+	if !resumes {
+		all, err := os.ReadDir(p.user.GitDir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range all { // a split index leads to another file
+			if strings.HasPrefix(e.Name(), "sharedindex.") {
+				own = append(own, e.Name())
+			}
+		}
+		own = append(own, "index", "logs/HEAD")
+		files[p.at("HEAD")] = []byte(now.head.OID + "\n")
+		if now.head.Symref != "" {
+			files[p.at("HEAD")] = []byte("ref: " + now.head.Symref + "\n")
+			common = append(common, "logs/"+now.head.Symref)
 		}
 	}
-	excluded, err := os.ReadFile(filepath.Join(p.user.CommonDir, "info", "exclude"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	copied := map[string]string{}
+	for _, name := range common {
+		copied[name] = filepath.Join(p.user.CommonDir, name)
 	}
-	text := string(excluded) + "\n" + strings.Join(p.options.Exclude, "\n") + "\n"
-	if err := p.put("info/exclude", []byte(text)); err != nil {
-		return err
+	for _, name := range own {
+		copied[p.at(name)] = filepath.Join(p.user.GitDir, name)
 	}
-	rel, err := filepath.Rel(p.common, p.gitDir)
-	if err != nil {
-		return err
+	for name, from := range copied {
+		data, err := os.ReadFile(from)
+		if err == nil {
+			files[name] = data
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
-	sparse := filepath.Join("info", "sparse-checkout")
-	if err := p.putCopy(filepath.Join(rel, sparse), filepath.Join(p.user.GitDir, sparse)); err != nil || rel == "." {
-		return err
-	}
-	if err := p.put(filepath.Join(rel, "commondir"), []byte("../..\n")); err != nil {
-		return err
-	}
-	return p.put(filepath.Join(rel, "gitdir"), []byte(filepath.Join(p.user.Top, ".git")+"\n"))
+	files["info/exclude"] = fmt.Appendf(files["info/exclude"], "\n%s\n", strings.Join(p.options.Exclude, "\n"))
+	return files, nil
+}
+
+// at is a name of the worktree's own directory, in the common one.
+func (p *part) at(name string) string {
+	rel, _ := filepath.Rel(p.common, p.gitDir)
+	return filepath.Join(rel, name)
 }
 
 // alternates names where objects are borrowed from. What the user's repository borrows by a relative path would not be
@@ -264,140 +200,98 @@ func (p *part) alternates() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// putRefs gives the private repository the user's refs and those of its own that stay inside. All of them are packed
-// before the loose ones go.
-func (p *part) putRefs(now state, b *began) error {
-	refs, symrefs := map[string]string{}, map[string]string{}
+// refFiles are the user's refs, and those of the agent's that stay inside.
+func (p *part) refFiles(files map[string][]byte, now state, b *began) {
+	refs := map[string]string{}
 	if b != nil {
 		for name, oid := range b.Others {
-			// The stash may have been packed.
-			if (name == "refs/stash" || !apart(name)) && now.refs[name].OID == "" && b.Refs[name].OID == "" {
+			if (name == "refs/stash" || !apart(name)) && b.Refs[name].OID == "" {
 				refs[name] = oid
 			}
 		}
-		for branch, oid := range b.Refused {
-			refs["refs/cco/refused/"+branch] = oid
+		for _, oid := range b.Refused {
+			refs["refs/cco/refused/"+oid] = oid
 		}
 	}
 	for name, ref := range now.refs {
 		if ref.Symref != "" {
-			symrefs[name] = ref.Symref
+			files[name] = []byte("ref: " + ref.Symref + "\n")
 		} else {
 			refs[name] = ref.OID
 		}
 	}
-	var packed strings.Builder
-	packed.WriteString("# pack-refs with: sorted \n")
+	packed := []byte("# pack-refs with: sorted \n")
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
-		packed.WriteString(refs[name] + " " + name + "\n")
+		packed = append(packed, refs[name]+" "+name+"\n"...)
 	}
-	if err := p.put("packed-refs", []byte(packed.String())); err != nil {
-		return err
-	}
-	if err := p.dropLoose(); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(p.common)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	for name, to := range symrefs {
-		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			return err
-		}
-		if err := root.WriteFile(name, []byte("ref: "+to+"\n"), 0o600); err != nil {
-			return err
-		}
-	}
-	return root.MkdirAll("refs/heads", 0o700)
+	files["packed-refs"] = packed
 }
 
-// dropLoose removes loose refs, but for the agent's stash and those of what it has under way.
-func (p *part) dropLoose() error {
-	loose, err := os.ReadDir(filepath.Join(p.common, "refs"))
-	if err != nil {
+// replace puts files into the private repository, in place of everything there but what is the agent's to keep. An
+// agent has written there: nothing that was there is opened, and nothing written that it leads to.
+func (p *part) replace(files map[string][]byte, resumes bool) error {
+	if err := realDir(p.root, p.gitDir); err != nil {
 		return err
 	}
-	for _, e := range loose {
-		if slices.Contains([]string{"stash", "bisect", "worktree", "rewritten"}, e.Name()) {
-			continue
-		}
-		if err := tree.Remove(filepath.Join(p.common, "refs", e.Name())); err != nil {
+	refs := filepath.Join(p.common, "refs")
+	for _, dir := range slices.Compact([]string{p.common, p.gitDir, refs}) {
+		all, err := os.ReadDir(dir)
+		if err != nil && dir != refs {
 			return err
 		}
-	}
-	return nil
-}
-
-// copyIndex copies the user's index, so that what is listed and what the cage gets are the same. It gives "" if there
-// is none.
-func (p *part) copyIndex() (string, error) {
-	data, err := os.ReadFile(filepath.Join(p.user.GitDir, "index"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	copied := filepath.Join(p.dir, "copied")
-	return copied, os.WriteFile(copied, data, 0o600)
-}
-
-// putHead gives the private repository the user's HEAD and index, and ends what an agent had under way: it began at
-// another place.
-func (p *part) putHead(now state, index string) error {
-	if err := p.dropWork(); err != nil {
-		return err
-	}
-	rel, err := filepath.Rel(p.common, p.gitDir)
-	if err != nil {
-		return err
-	}
-	if index == "" {
-		index = filepath.Join(p.dir, "none")
-	}
-	if err := p.putCopy(filepath.Join(rel, "index"), index); err != nil {
-		return err
-	}
-	files, err := os.ReadDir(p.user.GitDir)
-	if err != nil {
-		return err
-	}
-	for _, f := range files { // a split index leads to another file
-		if strings.HasPrefix(f.Name(), "sharedindex.") {
-			if err := p.putCopy(filepath.Join(rel, f.Name()), filepath.Join(p.user.GitDir, f.Name())); err != nil {
+		for _, e := range all {
+			if p.stays(dir, e, resumes) {
+				continue
+			}
+			if err := tree.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
 	}
-	if rel != "." { // the main worktree's: its branch counts as checked out
-		if err := p.putCopy("HEAD", filepath.Join(p.user.CommonDir, "HEAD")); err != nil {
-			return err
-		}
-	}
-	return p.put(filepath.Join(rel, "HEAD"), headFile(now.head))
-}
-
-// dropWork removes what git writes while a merge, rebase or bisection is under way.
-func (p *part) dropWork() error {
-	if err := realDir(filepath.Join(p.gitDir, "refs")); err != nil {
+	if err := tree.Remove(filepath.Join(p.common, "objects", "info")); err != nil {
 		return err
 	}
-	for _, name := range []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "AUTO_MERGE", "CHERRY_PICK_HEAD",
-		"REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG", "BISECT_START",
-		"BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK", "BISECT_RUN", "BISECT_HEAD",
-		"BISECT_FIRST_PARENT", "refs/bisect", "refs/rewritten"} {
-		if err := tree.Remove(filepath.Join(p.gitDir, name)); err != nil {
+	for name, data := range files {
+		name = filepath.Join(p.common, name)
+		if err := realDir(p.root, filepath.Dir(name)); err != nil {
+			return err
+		}
+		if err := tree.Remove(name); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, data, 0o600); err != nil {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(realDir(p.root, filepath.Join(refs, "heads")),
+		realDir(p.root, filepath.Join(p.common, "objects", "pack")))
 }
 
-func headFile(h wire.Head) []byte {
-	if h.Symref != "" {
-		return []byte("ref: " + h.Symref + "\n")
+// stays says whether something in the private repository is the agent's to keep: its objects, its reflogs with the
+// stash, and what it has under way if that still fits. Locks are those of a git that was killed.
+func (p *part) stays(dir string, e fs.DirEntry, resumes bool) bool {
+	is := func(names ...string) bool { return slices.Contains(names, e.Name()) }
+	if dir == filepath.Join(p.common, "refs") {
+		return e.IsDir() && is("bisect", "rewritten", "worktree")
 	}
-	return []byte(h.OID + "\n")
+	if resumes && dir == p.gitDir && (e.IsDir() || e.Type().IsRegular()) {
+		return !is("config", "config.worktree", "packed-refs", "shallow", "info", "hooks", "commondir", "gitdir") &&
+			filepath.Ext(e.Name()) != ".lock"
+	}
+	return e.IsDir() && is("objects", "logs", "rr-cache", "modules", "worktrees")
+}
+
+// realDir makes a directory below root, in place of what leads elsewhere.
+func realDir(root, dir string) error {
+	if dir != root {
+		if err := realDir(root, filepath.Dir(dir)); err != nil {
+			return err
+		}
+	}
+	if st, err := os.Lstat(dir); err == nil && !st.IsDir() {
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(dir, 0o700)
 }

@@ -71,9 +71,6 @@ func newRig(t *testing.T, kind string, args ...string) *rig {
 
 func (r *rig) open() {
 	r.t.Helper()
-	if r.repo != nil {
-		must.Do(r.t, r.repo.Close())
-	}
 	r.repo = must.Get(aside.Open(r.t.Context(), r.dir, r.user.Dir, aside.Options{}))(r.t)
 }
 

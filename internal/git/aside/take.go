@@ -1,8 +1,8 @@
 package aside
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,66 +13,65 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/aside/wire"
-	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Take brings over what is new in the worktree's private repository, while the agent may go on. Killed at any point, it
 // can be repeated: nothing is lost, and the user's repository is whole.
-func (r *Repo) Take(ctx context.Context, run Inside) (Report, error) { return r.take(ctx, run, false) }
+func (r *Repo) Take(ctx context.Context, run Inside) (Report, error) {
+	report, err := r.parts[0].take(ctx, run, false)
+	return report, wrap(err)
+}
 
 // End is Take when nothing in the cage is alive any more. After it Refresh may replace what is inside. It also brings
 // over what is new in submodules.
-func (r *Repo) End(ctx context.Context, run Inside) (Report, error) { return r.take(ctx, run, true) }
-
-func (r *Repo) take(ctx context.Context, run Inside, last bool) (Report, error) {
-	var report Report
-	var subs []Submodule
-	// The worktree's own comes last: until then all is pending.
-	for _, p := range slices.Backward(r.parts) {
-		if p.sub != "" && !last {
-			continue
+func (r *Repo) End(ctx context.Context, run Inside) (Report, error) {
+	var subs []Kept
+	for _, p := range r.parts[1:] { // the worktree's own comes last: until then all is pending
+		rep, err := p.take(ctx, run, true)
+		if ctx.Err() != nil {
+			return Report{}, wrap(err)
 		}
-		rep, err := p.take(ctx, run, last)
-		if p.sub == "" {
-			report = rep
+		if err != nil {
+			rep.Kept = append(rep.Kept, Kept{Branch: "what is new", Why: words(err)})
 		}
-		if err != nil && (p.sub == "" || ctx.Err() != nil) {
-			return report, fmt.Errorf("bring over what is new: %w", err)
-		}
-		kept := append(rep.Kept, rep.Refused...)
-		if p.sub != "" && (err != nil || len(kept) > 0) {
-			s := Submodule{Path: p.sub, Kept: kept}
-			if err != nil {
-				s.Left = safetext.Line(git.Clip(err.Error()))
-			}
-			subs = append(subs, s)
+		for _, k := range append(rep.Kept, rep.Refused...) {
+			k.Branch = p.sub + ": " + k.Branch
+			subs = append(subs, k)
 		}
 	}
+	report, err := r.parts[0].take(ctx, run, true)
 	report.Submodules = subs
-	return report, nil
+	return report, wrap(err)
+}
+
+func wrap(err error) error {
+	if err != nil {
+		return fmt.Errorf("bring over what is new: %w", err)
+	}
+	return nil
 }
 
 // take brings over what is new in one repository.
 func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) {
 	b, err := p.load()
-	if err != nil {
+	if err != nil || b == nil { // nothing was ever shown to a cage
 		return Report{}, err
 	}
-	if b == nil {
-		return Report{}, nil // nothing was ever shown to a cage
-	}
-	tmp := filepath.Join(p.dir, "taking")
-	if err := os.RemoveAll(tmp); err != nil {
+	t := &taking{part: p, b: b, run: run, tmp: filepath.Join(p.dir, "taking"), refused: map[string]string{}}
+	if err := os.RemoveAll(t.tmp); err != nil {
 		return Report{}, err
 	}
-	if err := os.Mkdir(tmp, 0o700); err != nil {
+	if err := os.Mkdir(t.tmp, 0o700); err != nil {
 		return Report{}, err
 	}
-	defer func() { _ = os.RemoveAll(tmp) }()
-	t := &taking{part: p, b: b, run: run, tmp: tmp}
+	defer func() { _ = os.RemoveAll(t.tmp) }()
+	if err := copyIndex(p.index(), t.copied()); err != nil {
+		return Report{}, err
+	}
 	if err := t.look(ctx); err != nil {
 		return Report{}, err
 	}
@@ -84,7 +83,6 @@ func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) 
 		return Report{}, err
 	}
 	plan := decide(b, t.now, t.said, f)
-	plan.report.Refused = append(plan.report.Refused, t.tooMany...)
 	// From here on, finishing is safer than stopping.
 	ctx = context.WithoutCancel(ctx)
 	if err := t.carryOut(ctx, &plan); err != nil {
@@ -100,139 +98,112 @@ type taking struct {
 	run Inside
 	tmp string // a directory of ours
 
-	was     []byte // the user's index when the cage began
 	now     state
-	said    wire.Said
-	pack    string            // the file that holds the stream
-	start   int64             // of the pack in it
-	size    int64             // of the pack
+	said    said
+	pack    string            // the file in which it is
+	start   int64             // where it begins
 	fresh   map[string]bool   // commits that no ref of the user's leads to
-	refused map[string]string // by object: why it can't come
-	tooMany []Kept            // branches beyond what one Take brings
+	refused map[string]string // by commit: why it can't come
+}
+
+// said is what the cage says, sorted.
+type said struct {
+	heads  map[string]string // branches
+	others map[string]string // refs that stay inside
+	head   head
+	index  string // a commit of the index, "" for none
+	left   string // why not all of it
 }
 
 // maxBranches is how many branches may come at a time: each costs a few gits.
 const maxBranches = 500
 
-// trim leaves out branches that moved, if there are too many of them.
-func (t *taking) trim() {
-	moved := 0
-	for _, branch := range slices.Sorted(maps.Keys(t.said.Heads)) {
-		oid, was := t.said.Heads[branch], t.b.Refs["refs/heads/"+branch].OID
-		if oid == was {
-			continue
-		}
-		if moved++; moved <= maxBranches || t.b.Own[branch] {
-			continue
-		}
-		t.tooMany = append(t.tooMany, Kept{Branch: branch, Commit: oid, Why: "too many branches moved"})
-		if t.said.Heads[branch] = was; was == "" {
-			delete(t.said.Heads, branch)
-		}
-	}
-}
-
 // look asks the cage what is new, and the user's repository how it is now.
 func (t *taking) look(ctx context.Context) (err error) {
-	if t.was, err = t.loadIndex(t.b); err != nil {
+	if t.now, err = t.part.now(ctx); err != nil {
 		return err
 	}
-	if t.said, err = t.ask(ctx, nil); err != nil {
+	all, err := t.ask(ctx, nil)
+	if err != nil {
 		return err
 	}
-	t.trim()
-	if t.now, err = t.part.now(ctx, ""); err != nil {
-		return err
+	t.said = said{heads: map[string]string{}, others: map[string]string{}, index: all.Index, left: all.Left,
+		head: head{string(all.Symref), all.Head}}
+	tips := []string{all.Head, all.Index}
+	moved := 0
+	for _, ref := range all.Refs {
+		branch, ok := strings.CutPrefix(string(ref.Name), "refs/heads/")
+		if !ok {
+			t.said.others[string(ref.Name)] = ref.OID
+			continue
+		}
+		t.said.heads[branch] = ref.OID
+		if ref.OID != t.b.Refs[string(ref.Name)].OID {
+			moved++
+			tips = append(tips, ref.OID)
+		}
 	}
-	tips := slices.Collect(maps.Values(t.said.Heads))
-	if t.said.Head.OID != "" {
-		tips = append(tips, t.said.Head.OID)
+	if moved > maxBranches {
+		return fmt.Errorf("%d branches moved, and %d are the most", moved, maxBranches)
 	}
-	slices.Sort(tips)
-	tips = slices.Compact(tips)
 	reached, err := t.user.Reachable(ctx, tips, passing+"*")
 	if err != nil {
 		return err
 	}
-	t.fresh, t.refused = map[string]bool{}, map[string]string{}
+	t.fresh = map[string]bool{}
 	for _, oid := range tips {
-		if !reached[oid] {
+		if oid != "" && !reached[oid] {
 			t.fresh[oid] = true
 		}
 	}
 	return nil
 }
 
-// ask runs cco's program in the cage, copies what it writes, within bounds, and reads the header. With only, the pack
-// holds what these objects need.
-func (t *taking) ask(ctx context.Context, only []string) (said wire.Said, err error) {
-	job := wire.Job{GitDir: t.inside, WorkTree: t.user.Top, Not: t.had(), Only: only,
-		NoIndex: t.sub != ""}
+// patience is how long the cage may take to say what is new.
+const patience = 10 * time.Minute
+
+// ask runs cco's program in the cage, copies what it writes, within bounds, and reads what comes before the pack. With
+// only, the pack holds what these commits need.
+func (t *taking) ask(ctx context.Context, only []string) (s wire.Said, err error) {
+	job := wire.Job{GitDir: t.inside, WorkTree: t.user.Top, Not: t.have(), Only: only, NoIndex: t.sub != ""}
 	if t.sub != "" {
 		job.WorkTree = t.inside
 	}
 	line, err := json.Marshal(job)
 	if err != nil {
-		return said, err
+		return s, err
 	}
 	f, err := os.Create(filepath.Join(t.tmp, "stream"))
 	if err != nil {
-		return said, err
+		return s, err
 	}
 	defer func() { _ = f.Close() }()
-	soon, cancel := context.WithTimeoutCause(ctx, t.options.Time, errors.New("the cage takes too long to say what is new"))
+	soon, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the cage takes too long to say what is new"))
 	defer cancel()
-	most := t.packLimit() + wire.MaxHeader
-	err = t.run(soon, []string{"aside"}, io.MultiReader(bytes.NewReader(append(line, '\n')), bytes.NewReader(t.was)),
-		&bounded{w: f, left: most})
+	most := cmp.Or(t.options.Limits.PackBytes, 2<<30) + wire.MaxHeader
+	err = t.run(soon, []string{"aside"}, bytes.NewReader(line), &bounded{w: f, left: most})
 	if cause := context.Cause(soon); err != nil && cause != nil {
 		err = cause
 	}
 	if err != nil {
-		return said, fmt.Errorf("ask the cage: %w", err)
-	}
-	return t.parse(f)
-}
-
-func (t *taking) packLimit() int64 {
-	if t.options.Limits.PackBytes > 0 {
-		return t.options.Limits.PackBytes
-	}
-	return 2 << 30
-}
-
-// parse reads the header of a stream, and finds the pack in it.
-func (t *taking) parse(f *os.File) (said wire.Said, err error) {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return said, err
-	}
-	end := make([]byte, len(wire.End))
-	if _, err := f.ReadAt(end, max(0, size-int64(len(end)))); err != nil || string(end) != wire.End {
-		return said, errors.New("what the cage says broke off")
+		return s, fmt.Errorf("ask the cage: %w", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return said, err
+		return s, err
 	}
-	said, t.start, err = wire.Read(bufio.NewReaderSize(f, 64<<10), t.user.OIDLen())
-	if err != nil {
-		return said, err
-	}
-	t.pack, t.size = f.Name(), size-int64(len(end))-t.start
-	return said, nil
+	t.pack = f.Name()
+	s, t.start, err = wire.Read(f, t.user.OIDLen())
+	return s, err
 }
 
-// had are commits that the cage could see from its start, or that were brought over since.
-func (t *taking) had() []string {
-	oids := slices.Clone(t.b.Have)
-	for _, ref := range t.b.Refs {
+// have are the commits that the user's refs lead to, of which the cage sees the objects.
+func (t *taking) have() []string {
+	oids := []string{t.now.head.OID}
+	for _, ref := range t.now.refs {
 		oids = append(oids, ref.OID)
 	}
-	if t.b.Head.OID != "" {
-		oids = append(oids, t.b.Head.OID)
-	}
 	slices.Sort(oids)
-	return slices.Compact(oids)
+	return slices.DeleteFunc(slices.Compact(oids), func(oid string) bool { return oid == "" })
 }
 
 // bounded passes on so many bytes, and fails at one more.
@@ -251,18 +222,9 @@ func (b *bounded) Write(data []byte) (int, error) {
 // facts looks at the user's repository, which has everything by now that may come.
 func (t *taking) facts(ctx context.Context) (f facts, err error) {
 	f = facts{sub: t.sub != "", refused: t.refused, fresh: t.fresh, elsewhere: map[string]string{},
-		odd: func(name string) bool { return strings.ContainsFunc(name, safetext.Steers) }}
+		gitlinks: map[string]string{}}
 	if f.sub {
 		return f, nil
-	}
-	list, err := t.user.Worktrees(ctx)
-	if err != nil {
-		return f, err
-	}
-	for _, w := range list {
-		if w.Branch != "" && !sameDir(w.Path, t.user.Top) && !w.Bare && (!w.Prunable || w.Locked) {
-			f.elsewhere[w.Branch] = git.Quote(w.Path)
-		}
 	}
 	for name, what := range map[string]string{"MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick",
 		"REVERT_HEAD": "a revert", "rebase-merge": "a rebase", "rebase-apply": "a rebase"} {
@@ -270,15 +232,73 @@ func (t *taking) facts(ctx context.Context) (f facts, err error) {
 			f.busy = what
 		}
 	}
-	f.gitlinks, err = t.gitlinks(ctx)
-	return f, err
+	for branch, oid := range t.said.heads {
+		if t.refused[oid] != "" || t.b.Refs["refs/heads/"+branch].OID == oid && "refs/heads/"+branch != t.said.head.Symref {
+			continue
+		}
+		use, err := t.user.Use(ctx, branch)
+		if err != nil {
+			return f, err
+		}
+		if use != nil && use.Worktree != t.user.Top {
+			f.elsewhere[branch] = use.How + " in " + git.Quote(use.Worktree)
+		}
+		if _, seen := f.gitlinks[oid]; seen {
+			continue
+		}
+		if f.gitlinks[oid], err = t.newGitlink(ctx, oid); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
 }
 
-func sameDir(a, b string) bool {
-	ai, err := os.Stat(a)
-	if err != nil {
-		return a == b
+// maxBoundary is how many commits that a branch builds on are looked at for gitlinks.
+const maxBoundary = 50
+
+// newGitlink gives the path of a gitlink that a commit has, and that none of the user's commits has on which it builds.
+// What is beside the user's branches because of one does not count as the user's.
+func (t *taking) newGitlink(ctx context.Context, tip string) (string, error) {
+	var have []string
+	for name, ref := range t.now.refs {
+		if !strings.HasPrefix(name, beside) {
+			have = append(have, ref.OID)
+		}
 	}
-	bi, err := os.Stat(b)
-	return err == nil && os.SameFile(ai, bi)
+	h := t.user.Host()
+	out, err := h.Feed(ctx, git.Revisions([]string{tip}, have), "rev-list", "--boundary", "--stdin")
+	if err != nil || len(out) == 0 {
+		return "", err
+	}
+	var builds []string
+	for line := range strings.Lines(string(out)) {
+		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "-"); ok && len(builds) < maxBoundary {
+			builds = append(builds, oid)
+		}
+	}
+	if len(builds) == 0 {
+		empty, err := h.Feed(ctx, strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
+		if err != nil {
+			return "", err
+		}
+		builds = []string{strings.TrimSpace(string(empty))}
+	}
+	links := map[string]int{}
+	for _, oid := range builds {
+		all, err := differ(ctx, h, "diff-tree", "-r", tip, oid)
+		if err != nil {
+			return "", err
+		}
+		for path, e := range all {
+			if e.mode == git.ModeGitlink && !e.isInstead(git.ModeGitlink) {
+				links[path]++
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(links)) {
+		if links[path] == len(builds) {
+			return git.Quote(git.Clip(path)), nil
+		}
+	}
+	return "", nil
 }

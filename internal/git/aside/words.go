@@ -3,6 +3,7 @@ package aside
 import (
 	"fmt"
 
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
@@ -17,13 +18,13 @@ func (r Report) Words() (lines []string) {
 		}
 	}
 	for _, k := range r.Kept {
-		say("%s stays as you have it: %s; the agent's is at %s", k.Branch, k.Why, k.Ref)
+		say("%s stays as you have it: %s; the agent's is at %s", git.Clip(k.Branch), k.Why, k.Ref)
 	}
 	for _, name := range r.Deleted {
-		say("branch %s was deleted in the cage, and is still here", name)
+		say("branch %s was deleted in the cage, and is still here", git.Clip(name))
 	}
 	for _, k := range r.Refused {
-		say("%s stayed in the cage: %s", k.Branch, k.Why)
+		say("%s stayed in the cage: %s", git.Clip(k.Branch), k.Why)
 	}
 	if r.Head != "" {
 		say("%s is checked out now", r.Head)
@@ -38,12 +39,11 @@ func (r Report) Words() (lines []string) {
 			say("%s was staged in the cage, and is not here: %s", l.Path, l.Why)
 		}
 	}
-	for _, s := range r.Submodules {
-		for _, k := range s.Kept {
-			say("submodule %s: %s is at %s: %s", s.Path, k.Branch, k.Ref, k.Why)
-		}
-		if s.Left != "" {
-			say("submodule %s: its new commits stayed in the cage: %s", s.Path, s.Left)
+	for _, k := range r.Submodules {
+		if k.Ref != "" {
+			say("submodule %s is at %s there: %s", k.Branch, k.Ref, k.Why)
+		} else {
+			say("submodule %s stayed in the cage: %s", k.Branch, k.Why)
 		}
 	}
 	return lines
