@@ -64,6 +64,9 @@ func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) 
 	if b == nil {
 		return Report{}, nil // nothing was ever shown to a cage
 	}
+	if err := p.linkTheirs(); err != nil { // the last cage may have been of another kind
+		return Report{}, err
+	}
 	tmp := filepath.Join(p.dir, "taking")
 	if err := os.RemoveAll(tmp); err != nil {
 		return Report{}, err
