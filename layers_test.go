@@ -94,7 +94,7 @@ var layers = map[string][]string{
 	"git/quarantine":   {"git", "proc"},
 	"guard/hook":       {"agent/roster", "guard", "guard/jsontext"},
 	"guard/caged": {"agent/roster", "box", "box/cage", "box/host", "box/native/jail", "box/probe", "guard",
-		"guard/hook", "proc", "whole"},
+		"guard/hook", "inside/gitwrap", "proc", "tree", "whole"},
 	"guard/discover":          {"guard", "guard/hook"},
 	"guard/settings":          {"agent/roster", "guard", "guard/hook", "proc", "whole"},
 	"audit":                   {},

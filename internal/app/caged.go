@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/aside"
 	"github.com/cco-dev/cco/internal/guard/caged"
@@ -28,9 +29,12 @@ func (e *BusyCageError) Error() string {
 	return "another cage is at work on " + e.Worktree + ": wait until it has ended, or give each agent its own worktree"
 }
 
+// AcceptNoKernel lets a program run that nothing holds.
+const AcceptNoKernel = "no-kernel"
+
 // Caged runs a command in a cage on a worktree, "" for the one that the user is in, and brings over what it commits. In
-// gives the program its streams.
-func (a *App) Caged(ctx context.Context, worktree string, argv []string,
+// gives the program its streams. Accept are weaker modes that the user takes.
+func (a *App) Caged(ctx context.Context, worktree string, accept, argv []string,
 	in func(e box.Exec, run func(box.Exec) error) error) error {
 	c, dir, err := a.cage(worktree, argv)
 	if err != nil {
@@ -41,6 +45,15 @@ func (a *App) Caged(ctx context.Context, worktree string, argv []string,
 		return err
 	}
 	defer release()
+	if err := errors.Join(a.chooseWay(ctx, c, accept), a.putBack(c)); err != nil {
+		return err
+	}
+	run := func() error {
+		return in(box.Exec{Argv: argv, Dir: dir}, func(e box.Exec) error { return c.Run(ctx, e) })
+	}
+	if c.Way == caged.Nothing {
+		return run()
+	}
 	k := &keptRepo{app: a, cage: c}
 	if RepoTop(c.Worktree) == c.Worktree {
 		if err := k.begin(ctx); err != nil {
@@ -51,19 +64,29 @@ func (a *App) Caged(ctx context.Context, worktree string, argv []string,
 		a.IO.Warn("%s is a repository in the worktree, and no submodule: an agent can change its .git, and what that "+
 			"names would run at your next git there", git.Quote(dir))
 	}
+	if err := c.Record(); err != nil {
+		return err
+	}
 	defer func() {
 		for _, name := range c.Release() {
 			a.IO.Warn("%s was not there before, and nothing held its place: look at it before you start an agent here", name)
 		}
 	}()
+	if !c.User.Shows() {
+		a.IO.Say("%s", caged.NoLogin)
+	}
 	ended := k.watch(ctx)
-	err = in(box.Exec{Argv: argv, Dir: dir}, func(e box.Exec) error { return c.Run(ctx, e) })
+	err = run()
 	ended()
 	renewed, tokens := c.BringTokens()
 	for _, name := range renewed {
 		a.IO.Say("the agent's login was renewed: %s", name)
 	}
-	left := errors.Join(k.end(context.WithoutCancel(ctx)), tokens)
+	left := a.putBack(c)
+	if left == nil { // no git before that: it would believe what it finds in the worktree
+		left = k.end(context.WithoutCancel(ctx))
+	}
+	left = errors.Join(left, tokens)
 	switch {
 	case left == nil:
 		return err
@@ -71,6 +94,38 @@ func (a *App) Caged(ctx context.Context, worktree string, argv []string,
 		return apart(left)
 	}
 	a.IO.Warn("%v", left)
+	return err
+}
+
+// chooseWay finds what can hold the program, and tells if that is not the best.
+func (a *App) chooseWay(ctx context.Context, c *caged.Cage, accept []string) error {
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	lacking := ""
+	c.Way, lacking, err = caged.Choose(ctx, c.Tool, cfg.Guard.Cage)
+	missing, ok := errors.AsType[*box.Unavailable](err)
+	switch {
+	case ok && slices.Contains(accept, AcceptNoKernel):
+		a.IO.Warn("NOTHING HOLDS THE PROGRAM, as you accept: it can change all that you can change; %s", lacking)
+		return nil
+	case ok:
+		missing.Mend = strings.TrimPrefix(missing.Mend+"; or go without a cage: --accept "+AcceptNoKernel, "; ")
+	case err == nil && lacking != "":
+		a.IO.Warn("%s holds the cage alone, which holds less (see docs/guard.md): %s", c.Way, lacking)
+	}
+	c.Wrap = cfg.Guard.GitEnv != config.GitEnvPlain
+	return err
+}
+
+// putBack puts back what a program has changed in the worktree that could start something later.
+func (a *App) putBack(c *caged.Cage) error {
+	changed, err := c.PutBack()
+	for _, name := range changed {
+		a.IO.Warn("%s was changed in the cage, and is again as it was; the changed one is beside it, as %s.changed-…",
+			filepath.Join(c.Worktree, name), filepath.Base(name))
+	}
 	return err
 }
 
@@ -116,6 +171,7 @@ func (a *App) cage(worktree string, argv []string) (*caged.Cage, string, error) 
 			c.User.Pass = append(c.User.Pass, name)
 		}
 	}
+	c.User.Sockets = cfg.Guard.Sockets
 	start := dir
 	if here, err := filepath.EvalSymlinks(a.Dir); err == nil && paths.Within(here, dir) {
 		start = here
@@ -186,9 +242,20 @@ func (k *keptRepo) begin(ctx context.Context) (err error) {
 
 // open finds the private repository, and has the cage show it.
 func (k *keptRepo) open(ctx context.Context, dir string) (err error) {
-	options := aside.Options{Mounts: true, Exclude: excluded(k.cage)}
+	options := aside.Options{Mounts: k.cage.Way == caged.Namespaces}
+	if options.Mounts {
+		options.Exclude = excluded(k.cage)
+	}
 	if k.repo, err = aside.Open(ctx, dir, k.cage.Worktree, options); err != nil {
 		return err
+	}
+	if !options.Mounts {
+		k.cage.GitDir = k.repo.GitDir()
+		if k.repo.InWorktree() {
+			return &box.Unavailable{What: "a cage around a main worktree", Why: string(k.cage.Way) +
+				" can't keep .git from a program that may write around it", Mend: "give the agent a worktree of its own: " +
+				"git worktree add ../NAME"}
+		}
 	}
 	holds, err := k.repo.Holds(ctx)
 	if err != nil {
@@ -198,7 +265,7 @@ func (k *keptRepo) open(ctx context.Context, dir string) (err error) {
 	for _, m := range k.repo.Mounts() {
 		st, err := os.Lstat(m.Source)
 		k.cage.Repo = append(k.cage.Repo, caged.Mount{Source: m.Source, Target: m.Target, Write: !m.ReadOnly,
-			File: err == nil && !st.IsDir()})
+			File: err == nil && !st.IsDir(), Empty: m.Source == ""})
 	}
 	return nil
 }
@@ -230,7 +297,7 @@ func (k *keptRepo) inside(ctx context.Context, argv []string, in io.Reader, out 
 
 // watch brings over what is committed while the program runs, until ended is called.
 func (k *keptRepo) watch(ctx context.Context) (ended func()) {
-	if k.repo == nil {
+	if k.repo == nil || k.cage.Way != caged.Namespaces { // nothing keeps .git as it is while the program runs
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/doctor"
+	"github.com/cco-dev/cco/internal/guard/caged"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/term"
 	"github.com/cco-dev/cco/internal/tree"
@@ -57,12 +58,15 @@ func (a *App) tryCage(ctx context.Context) (checks []doctor.Check, err error) {
 		return nil, err
 	}
 	defer c.Release()
+	if err := trial.chooseWay(ctx, c, nil); err != nil {
+		return nil, err
+	}
 	found, err := c.Try(ctx, filepath.Join(dir, "outside"))
 	if err != nil {
 		return nil, err
 	}
 	check := doctor.Check{Name: "cage", Level: doctor.OK,
-		Detail: fmt.Sprintf("%d ways out were tried, and all held", len(found))}
+		Detail: fmt.Sprintf("%s: %d ways out were tried, and all held", c.Way, len(found))}
 	for _, f := range found {
 		if !f.Held {
 			check.Level = doctor.Fail
@@ -70,15 +74,20 @@ func (a *App) tryCage(ctx context.Context) (checks []doctor.Check, err error) {
 		}
 	}
 	back, err := trial.tryCommit(ctx, repo, work)
-	return []doctor.Check{check, back}, err
+	checks = []doctor.Check{check, back}
+	if c.Way != caged.Namespaces {
+		checks = append(checks, doctor.Check{Name: "cage limits", Level: doctor.Warn, Detail: string(c.Way) +
+			" alone can't hold " + caged.NotHeld, Mend: "let cco make user namespaces; `cco doctor` says how"})
+	}
+	return checks, err
 }
 
 // tryCommit has git in the cage move a ref and set what would run at the user's next git status, and looks outside.
 func (a *App) tryCommit(ctx context.Context, repo, work string) (doctor.Check, error) {
 	mark := filepath.Join(filepath.Dir(repo), "ran")
 	const script = `git -c user.name=cco -c user.email=cco@localhost commit -q --allow-empty -m two &&
-		git branch other && ! git config core.fsmonitor "touch $0" && ! echo x > .git`
-	err := a.Caged(ctx, work, []string{"sh", "-c", script, mark}, func(e box.Exec, run func(box.Exec) error) error {
+		git branch other && { git config core.fsmonitor "touch $0"; echo "gitdir: /nowhere" > .git; } 2> /dev/null; true`
+	err := a.Caged(ctx, work, nil, []string{"sh", "-c", script, mark}, func(e box.Exec, run func(box.Exec) error) error {
 		var words strings.Builder
 		e.Stderr = &words
 		if err := run(e); err != nil {

@@ -159,7 +159,7 @@ func (d *desk) atPrompt() bool { return strings.HasSuffix(d.screen(), "prompt>")
 func (d *desk) clear() {
 	d.t.Helper()
 	d.await("a prompt", d.atPrompt)
-	d.types("echo o''ld") // an empty screen would look cleared before it is
+	d.types("echo o''ld")                                  // an empty screen would look cleared before it is
 	d.await("something to clear", d.shows("old\nprompt>")) // behind a prompt if it was typed ahead of one
 	d.types("clear")
 	d.await("an empty screen", func() bool { return d.screen() == "prompt>" })

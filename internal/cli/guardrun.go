@@ -8,6 +8,7 @@ import (
 
 func guardRunCommand(a *commands) *cobra.Command {
 	var worktree string
+	var accept []string
 	c := &cobra.Command{
 		Use: "run [--worktree DIR] -- AGENT…", Short: "Start an agent, or any command, in a cage on your own worktree",
 		Long: `Start an agent, or any command, on your own worktree, in a cage that the kernel holds:
@@ -19,6 +20,9 @@ that you have stay as they are. Logins other than the agent's own are out of sig
 What starts something later can't be changed: hooks, git's configuration, and the
 settings of agents in the worktree.
 
+Without user namespaces Landlock alone holds it, which is told: that holds less, and
+what changed of hooks and settings in the worktree is put back at the end.
+
 The network and the terminal are yours. The exit status is the command's.`,
 		Example: `  cco guard run -- claude
   cco guard run --worktree ../feature -- codex exec "fix the tests"
@@ -27,13 +31,20 @@ The network and the terminal are yours. The exit status is the command's.`,
 			if cmd.ArgsLenAtDash() != 0 || len(args) == 0 {
 				return app.Usagef("give the command after --: cco guard run -- claude")
 			}
+			for _, mode := range accept {
+				if mode != app.AcceptNoKernel {
+					return app.Usagef("--accept %s: there is %s", mode, app.AcceptNoKernel)
+				}
+			}
 			cfg, err := a.Config()
 			if err != nil {
 				return err
 			}
-			return itsStatus(a.Caged(cmd.Context(), worktree, args, a.onOurStreams(cmd.Context(), cfg)))
+			return itsStatus(a.Caged(cmd.Context(), worktree, accept, args, a.onOurStreams(cmd.Context(), cfg)))
 		},
 	}
 	c.Flags().StringVar(&worktree, "worktree", "", "the worktree (default: the repository that you are in)")
+	c.Flags().StringSliceVar(&accept, "accept", nil, "accept a weaker mode: "+app.AcceptNoKernel+" runs it uncaged "+
+		"where nothing can hold it")
 	return c
 }

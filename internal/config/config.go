@@ -155,7 +155,19 @@ type Guard struct {
 	GitEnv string
 	// Show names variables and paths of the user's that a cage shows, such as a login that an agent is to have.
 	Show []string
+	// Sockets names agents of keys whose sockets a cage shows.
+	Sockets []string
+	Cage    string // what holds an agent in a cage
 }
+
+// CageAuto is the best cage that a machine has.
+const CageAuto = "auto"
+
+// Cages are what can hold an agent on the user's own worktree.
+func Cages() []string { return []string{CageAuto, "namespaces", "landlock", "seatbelt"} }
+
+// Sockets are the agents of keys that a cage can show.
+func Sockets() []string { return []string{"ssh-agent"} }
 
 // Command is a program that the user named: as argv, or as a line of shell.
 type Command struct {
@@ -179,7 +191,7 @@ func Defaults() Config {
 		Push:     Push{IdleTimeout: 30 * time.Minute, MaxWait: 6 * time.Hour},
 		Pull:     Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
 		Notify:   Notify{Bell: true},
-		Guard:    Guard{GitEnv: GitEnvWrapper},
+		Guard:    Guard{GitEnv: GitEnvWrapper, Cage: CageAuto},
 		Terminal: Terminal{DetachKey: ']'},
 		Worker:   Worker{Slots: 100},
 		Engine:   Engine{BundleMax: 256 << 20},

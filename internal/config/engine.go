@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -17,16 +16,6 @@ const (
 
 // WeakConnections are the weaker connections that can be accepted by name.
 func WeakConnections() []string { return []string{Plaintext, Unverified} }
-
-func asWeak(value any) ([]string, error) {
-	list, err := asTexts(value)
-	for _, s := range list {
-		if !slices.Contains(WeakConnections(), s) {
-			return nil, fmt.Errorf("no %q; there are %s", s, strings.Join(WeakConnections(), " and "))
-		}
-	}
-	return list, err
-}
 
 // asDatabase accepts the address of a PostgreSQL without a password: settings are shown, copied and shared. Its errors
 // never contain the address, because the password may be in it.

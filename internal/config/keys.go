@@ -122,6 +122,11 @@ func keys(backends []box.Backend) []key {
 		{"guard.show", "", "variables and paths of yours that an agent in a cage sees, such as GH_TOKEN or ~/.config/gh",
 			texts(func(c *Config) *[]string { return &c.Guard.Show }), nil},
 
+		{"guard.sockets", "", "agents of keys whose sockets an agent in a cage reaches",
+			several(func(c *Config) *[]string { return &c.Guard.Sockets }, Sockets()), nil},
+		{"guard.cage", "", "what holds an agent in a cage; by default the best that there is",
+			among(func(c *Config) *string { return &c.Guard.Cage }, "cage", Cages()), nil},
+
 		{"cruise.model", "CCO_CRUISE_MODEL", "the model that names phases; by default a small one",
 			text(func(c *Config) *string { return &c.Cruise.Model }), nil},
 		{"cruise.bots", "", "accounts on forges that are programs, and give no work",
@@ -133,8 +138,7 @@ func keys(backends []box.Backend) []key {
 		{"engine.password", "", "where its password is: env, file, keyring or command",
 			value{set: setPassword, get: func(c *Config) any { return keyTable(c.Engine.Password) }}, nil},
 		{"engine.accept", "", "weaker connections to it that you accept by name",
-			value{set: reader(func(c *Config) *[]string { return &c.Engine.Accept }, asWeak),
-				get: func(c *Config) any { return listOf(c.Engine.Accept) }, words: WeakConnections()}, nil},
+			several(func(c *Config) *[]string { return &c.Engine.Accept }, WeakConnections()), nil},
 		{"engine.bundle_max", "", "how large the commits of a phase may be that are kept for other machines",
 			size(func(c *Config) *int64 { return &c.Engine.BundleMax }), nil},
 		{"engine.bundles", "", "a directory that all machines have, for such commits; by default the database",

@@ -102,6 +102,8 @@ bell = false
 [guard]
 git_env = "plain"
 show = ["GH_TOKEN", "~/.config/gh"]
+sockets = ["ssh-agent"]
+cage = "landlock"
 [terminal]
 clipboard = true
 detach_key = "Ctrl-Q"
@@ -164,7 +166,8 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Policy: gate.Policy{Refuse: []gate.Kind{"ci", "secrets"}, Ask: []gate.Kind{"build"}, Tell: []gate.Kind{"install"}}},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
 			OnWaiting: Command{Shell: "say waiting | cat"}},
-		Guard:  Guard{GitEnv: GitEnvPlain, Show: []string{"GH_TOKEN", "~/.config/gh"}},
+		Guard: Guard{GitEnv: GitEnvPlain, Show: []string{"GH_TOKEN", "~/.config/gh"},
+			Sockets: []string{"ssh-agent"}, Cage: "landlock"},
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 
 		Network: Network{Mode: "open", Allow: []string{"mirror.example"}, Sets: []string{"npm", "go"}, RecordBodies: true},

@@ -110,6 +110,8 @@ func loose() map[string]string {
 		"notify.bell":       `bell = false`,
 		"guard.git_env":     `git_env = "plain"`,
 		"guard.show":        `show = ["~/.ssh"]`,
+		"guard.sockets":     `sockets = ["ssh-agent"]`,
+		"guard.cage":        `cage = "landlock"`,
 		"cruise.model":      `model = "the dear one"`,
 		"cruise.bots":       `bots = ["ann"]`,
 		"view.hosts":        `hosts = ["evil.example"]`,

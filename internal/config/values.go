@@ -112,6 +112,19 @@ func among(at func(*Config) *string, what string, words []string) value {
 	}), get: unlessZero(at, same), words: words}
 }
 
+// several sets a list of words that are known.
+func several(at func(*Config) *[]string, words []string) value {
+	return value{set: reader(at, func(value any) ([]string, error) {
+		list, err := asTexts(value)
+		for _, s := range list {
+			if !slices.Contains(words, s) {
+				return nil, fmt.Errorf("no %q; there are %s", s, strings.Join(words, " and "))
+			}
+		}
+		return list, err
+	}), get: func(c *Config) any { return listOf(*at(c)) }, words: words}
+}
+
 func size(at func(*Config) *int64) value {
 	return value{set: reader(at, asSize), get: unlessZero(at, sizeText)}
 }

@@ -1,5 +1,6 @@
 // Package tree removes trees that an agent could write, and nothing else in cco removes them: they may be closed to
-// their owner, lead out by links, and be deeper than any path or table of descriptors.
+// their owner, lead out by links, and be deeper than any path or table of descriptors. It also puts back what was
+// in one before an agent wrote there.
 package tree
 
 import (

@@ -14,7 +14,7 @@ var rows = [...]Row{
 		Caches: []string{".cache/claude", ".cache/claude-cli-nodejs", ".local/share/claude"},
 		Config: []string{".claude/settings.json", ".claude/CLAUDE.md", ".claude/skills", ".claude/commands", ".claude/agents",
 			".claude/plugins", ".claude/output-styles", ".claude/hooks", ".claude/rules"},
-		State:     []string{".claude/projects"},
+		State:     []string{".claude/projects/" + ThisProject},
 		Tokens:    []string{".claude/.credentials.json"},
 		Copies:    []Copy{{To: ".claude/.credentials.json"}, {To: ".claude/.claude.json", From: ".claude.json"}},
 		Variables: []string{"ANTHROPIC_*", "CLAUDE_*", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS", "DISABLE_*", "MCP_*"},

@@ -11,6 +11,9 @@ import (
 // Default is the agent that is used if none is named.
 const Default = "claude"
 
+// ThisProject at the end of a path stands for the directory of the project that the agent works on.
+const ThisProject = "{project}"
+
 // Row is what is known of one agent. Paths are relative to a home, or to a workspace where it is said.
 type Row struct {
 	Name string

@@ -152,6 +152,9 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		return res, errors.Join(err, p.Wait())
 	}
 	// This has to wait until the plan is sent: everything after the plan on the socket is signals.
+	if in.cage.Plan.Bare {
+		kill = func() { _ = ours.CloseWrite() }
+	}
 	defer context.AfterFunc(ctx, kill)()
 	go in.relay(ours, p)
 	said := readReport(ours)
@@ -198,7 +201,11 @@ func (in *inner) registerAndSendPlan(control io.Writer, p *proc.Process, g *grou
 // launch starts the init in the best group available. Only the kernel knows whether a process may start in a cgroup of
 // version 2: if it refuses, the next best group is tried.
 func (in *inner) launch(ctx context.Context, control *os.File) (*proc.Process, *group, error) {
-	g := limitBy(in.cage.Name, in.cage.Limits, true)
+	// Without namespaces all that the user runs would count as the program's processes.
+	g := &group{watchdog: in.cage.Limits.Memory}
+	if !in.cage.Plan.Bare {
+		g = limitBy(in.cage.Name, in.cage.Limits, true)
+	}
 	p, err := in.fork(ctx, control, g)
 	if err != nil && g.into != nil {
 		g.remove()
@@ -214,16 +221,17 @@ func (in *inner) launch(ctx context.Context, control *os.File) (*proc.Process, *
 
 func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Process, error) {
 	return proc.Start(ctx, proc.Cmd{
-		Path:     in.cage.Tool,
-		Argv:     []string{"cco-box", "init"},
-		Dir:      "/",
-		Env:      []string{"GOMAXPROCS=1"}, // nothing of our own environment; with one thread it starts sooner
-		Stdin:    in.streams.In,
-		Stdout:   in.streams.Out,
-		Stderr:   in.streams.Err,
-		Files:    slices.Concat([]*os.File{control, in.entry.file}, g.tasks, in.trees, make([]*os.File, room)),
-		Attr:     func(a *syscall.SysProcAttr) { in.cage.namespaces(a); g.attr(a) },
-		TiedToUs: true,
+		Path:   in.cage.Tool,
+		Argv:   []string{"cco-box", "init"},
+		Dir:    "/",
+		Env:    []string{"GOMAXPROCS=1"}, // nothing of our own environment; with one thread it starts sooner
+		Stdin:  in.streams.In,
+		Stdout: in.streams.Out,
+		Stderr: in.streams.Err,
+		Files:  slices.Concat([]*os.File{control, in.entry.file}, g.tasks, in.trees, make([]*os.File, room)),
+		Attr:   func(a *syscall.SysProcAttr) { in.cage.namespaces(a); g.attr(a) },
+		// A Bare one is told by its socket, and ends what the program has started before it ends itself.
+		TiedToUs: !in.cage.Plan.Bare,
 	})
 }
 
@@ -252,6 +260,9 @@ func (e *lost) Unwrap() error { return e.err }
 // built it keeps the capabilities that this needs, and only over those namespaces.
 func (c *Cage) namespaces(a *syscall.SysProcAttr) {
 	a.Setpgid, a.Setsid = false, true // the user's terminal stays behind
+	if c.Plan.Bare {
+		return
+	}
 	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 	if !c.Plan.Network {
 		a.Cloneflags |= unix.CLONE_NEWNET

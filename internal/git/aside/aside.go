@@ -11,6 +11,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // ErrPending says that a cage may have left something that was not brought over: End comes before Refresh.
@@ -116,12 +117,18 @@ func (r *Repo) Pending() (bool, error) {
 }
 
 // Mounts are what a cage shows, in the order in which they are made: the user's objects, which are below the user's
-// common directory, come before what covers that.
+// common directory, come before what covers that. Without mounts they are what a cage lets git reach where it is, and
+// the user's common directory, which has no source, is not to be read: its configuration may hold a login.
 func (r *Repo) Mounts() []Mount {
-	if !r.options.Mounts {
-		return nil
-	}
 	var objects, configs []Mount
+	if own := r.parts[0]; !r.options.Mounts {
+		all := []Mount{{Target: own.user.CommonDir}, {Source: own.common, Target: own.common}}
+		for _, p := range r.parts {
+			at := filepath.Join(p.user.CommonDir, "objects")
+			all = append(all, Mount{Source: at, Target: at, ReadOnly: true})
+		}
+		return all
+	}
 	for _, p := range r.parts {
 		common := p.user.CommonDir
 		objects = append(objects, Mount{Source: filepath.Join(common, "objects"), Target: p.theirs(), ReadOnly: true})
@@ -131,6 +138,13 @@ func (r *Repo) Mounts() []Mount {
 	own := r.parts[0]
 	return slices.Concat(objects, []Mount{{Source: own.common, Target: own.user.CommonDir}}, configs)
 }
+
+// GitDir is the private repository of the worktree itself.
+func (r *Repo) GitDir() string { return r.parts[0].gitDir }
+
+// InWorktree says whether the user's repository lies in the worktree, as in a main one: no rule can keep it from a
+// program that may write all around it.
+func (r *Repo) InWorktree() bool { return paths.Within(r.parts[0].user.CommonDir, r.parts[0].user.Top) }
 
 // Env leads git to the private repository in a cage that has no mounts.
 func (r *Repo) Env() []string {

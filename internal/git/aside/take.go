@@ -61,6 +61,9 @@ func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) 
 	if err != nil || b == nil { // nothing was ever shown to a cage
 		return Report{}, err
 	}
+	if err := p.linkTheirs(); err != nil { // the last cage may have been of another kind
+		return Report{}, err
+	}
 	t := &taking{part: p, b: b, run: run, tmp: filepath.Join(p.dir, "taking"), refused: map[string]string{}}
 	if err := os.RemoveAll(t.tmp); err != nil {
 		return Report{}, err

@@ -1,6 +1,8 @@
 // Package caged starts an agent on the user's own worktree, in the cage of a worktree box: the machine is read-only,
 // git works on a private repository, what the agent needs of its home is shown or copied, and caches are layers that
 // are never written back. The network is the user's own.
+//
+// Where there are no user namespaces, rules hold the same without mounts: git and caches are reached by variables.
 package caged
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
 // Cage says what a program is shown of the user's machine.
@@ -27,9 +30,35 @@ type Cage struct {
 	Kept, Empty []string
 	// Repo shows the private repository in place of the user's. It comes after everything else.
 	Repo []Mount
+	// GitDir is the private repository where it is not mounted over the user's. With Wrap a git first on PATH frees calls
+	// from it that it would break.
+	GitDir string
+	Wrap   bool
+	Way    Way
 	// Alone has no network, no home and no caches: it is for cco's own steps on the private repository.
 	Alone bool
 }
+
+// Way is what holds a program.
+type Way string
+
+// Auto is the first way that can be had.
+const Auto = "auto"
+
+// The ways. The first holds most, the last nothing at all.
+const (
+	Namespaces Way = "namespaces"
+	Landlock   Way = "landlock"
+	Seatbelt   Way = "seatbelt"
+	Nothing    Way = "nothing"
+)
+
+// NotHeld is what rules alone can't hold, for the user to know.
+const NotHeld = "chmod, utime and xattr of your files by a program; .git and agents' settings in the worktree while " +
+	"it runs (they are put back); names of files and processes, which can be listed; signals below version 6 of Landlock"
+
+// bare says that rules alone hold the program: nothing is mounted.
+func (c *Cage) bare() bool { return c.Way == Landlock || c.Way == Seatbelt }
 
 // User is whose machine it is.
 type User struct {
@@ -39,13 +68,12 @@ type User struct {
 	Hidden []string    // files that hold keys, beside those that are known
 	Shown  []box.Mount // what the user shows by name
 	Pass   []string    // variables of the user's that are passed, beside those that are known
+	// Sockets are agents of keys that the user shows, by their names.
+	Sockets []string
 }
 
-// Mount shows a file or directory of the host at another place.
-type Mount struct {
-	Source, Target string
-	File, Write    bool
-}
+// Mount shows a file or directory of the host, or hides it.
+type Mount = jail.Mount
 
 // Missing are the settings that the worktree lacks, in whose place the cage puts something. Git is to overlook them.
 func (c *Cage) Missing() (names []string) {
@@ -73,4 +101,9 @@ func settings() (dirs, files []string) {
 	slices.Sort(dirs)
 	slices.Sort(files)
 	return slices.Compact(dirs), slices.Compact(files)
+}
+
+func unavailable() error {
+	return &box.Unavailable{What: "the cage that guard.cage asks for", Why: "this system has none",
+		Mend: "set it to " + Auto + ", or use a box: cco run PLAN"}
 }

@@ -17,22 +17,30 @@ import (
 	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/paths"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Run runs a program in the cage, and returns when it and all its descendants are gone.
 func (c *Cage) Run(ctx context.Context, e box.Exec) error {
+	runs := cage.Registry{Dir: filepath.Join(c.Dir, "runs")}
+	if err := runs.Open(); err != nil {
+		return err
+	}
+	if c.Way == Nothing {
+		return cage.Plain(ctx, runs, e, proc.Cmd{Argv: e.Argv, Dir: e.Dir, Env: c.User.Env})
+	}
 	limits := cage.LimitsFor(&box.Box{}, e)
 	p, err := c.plan(e, limits)
 	if err != nil {
 		return err
 	}
-	runs := cage.Registry{Dir: filepath.Join(c.Dir, "runs")}
-	if err := runs.Open(); err != nil {
-		return err
+	held := &cage.Cage{Tool: c.Tool, Name: "guard", User: cage.Me(), Plan: p, Limits: limits, Registry: runs}
+	if !c.bare() {
+		held.Scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
 	}
-	return (&cage.Cage{Tool: c.Tool, Name: "guard", User: cage.Me(), Plan: p, Limits: limits, Registry: runs,
-		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm"}}).Run(ctx, e)
+	return held.Run(ctx, e)
 }
 
 // plan decides everything that the init will do.
@@ -50,13 +58,22 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	v.Furnish(p, host.User{Home: c.User.Home, Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden})
 	v.Hide(c.Data)
 	v.Show(c.Tool, false)
+	if c.bare() {
+		return c.barePlan(p, v, e)
+	}
+	p.Dirs = append(p.Dirs, ours)
 	extra := e.Env
+	var keys []Mount
 	if !c.Alone {
-		env, err := c.home(v)
+		env, err := c.home(v, e.Dir)
 		if err != nil {
 			return nil, err
 		}
-		extra = append(env, extra...)
+		no := filepath.Join(ours, "no-login")
+		p.Files = append(p.Files, jail.File{Path: no, Data: []byte(noLogin), Mode: 0o555})
+		var reached []string
+		keys, reached = c.shownSockets()
+		extra = slices.Concat(env, c.withoutLogin(no), reached, extra)
 	}
 	v.Add(jail.Mount{Source: c.Worktree, Target: c.Worktree, Write: !c.Alone, Host: true})
 	if !c.Alone { // it would take away what a cage that runs beside it has made
@@ -67,10 +84,11 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	if err := c.keep(v); err != nil {
 		return nil, err
 	}
-	for _, m := range c.Repo {
-		v.Add(jail.Mount{Source: m.Source, Target: m.Target, File: m.File, Write: m.Write})
-	}
+	v.Add(slices.Concat(c.Repo, keys)...)
 	v.Finish(p)
+	for _, m := range keys {
+		p.Reach = append(p.Reach, m.Target)
+	}
 	for _, m := range p.Mounts {
 		if m.Write && !m.Device {
 			p.Write = append(p.Write, m.Target)
@@ -82,16 +100,21 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	p.Sockets = slices.DeleteFunc(host.BoundSockets(), func(socket string) bool {
 		return !paths.Within(socket, c.Worktree)
 	})
+	return c.program(p, e, extra), nil
+}
+
+// program adds what is started to a plan.
+func (c *Cage) program(p *jail.Plan, e box.Exec, extra []string) *jail.Plan {
 	p.Argv, p.TTY, p.Dir = e.Argv, e.TTY != nil, e.Dir
 	p.Env = c.environment(extra)
 	if c.Alone {
 		p.Env = e.OwnEnv()
 	}
-	return p, nil
+	return p
 }
 
 // home shows the home with caches of the cage's own over the user's, and the agent's part of it.
-func (c *Cage) home(v *host.View) (env []string, err error) {
+func (c *Cage) home(v *host.View, start string) (env []string, err error) {
 	home, ok := host.Real(c.User.Home)
 	if !ok {
 		return nil, nil
@@ -112,7 +135,7 @@ func (c *Cage) home(v *host.View) (env []string, err error) {
 			v.Show(at, false)
 		}
 	}
-	return c.agentHome(v)
+	return c.agentHome(start, v.Add)
 }
 
 // usual are the caches that a cage has even where the user has none.
@@ -232,6 +255,12 @@ func (c *Cage) fill(name string) (m jail.Mount, err error) {
 	return m, os.Mkdir(at, 0o755)
 }
 
+// owns says whether a directory in a worktree holds settings of the agent itself.
+func (c *Cage) owns(dir string) bool {
+	row, _ := c.agent()
+	return slices.ContainsFunc(row.Settings, func(name string) bool { return strings.HasPrefix(name, dir+"/") })
+}
+
 // layer makes the directories of a layer of the cage's own.
 func (c *Cage) layer(kind, name string) (string, error) {
 	dir := filepath.Join(c.Dir, kind, strings.ReplaceAll(name, "/", "-"))
@@ -261,6 +290,6 @@ func (c *Cage) Release() (filled []string) {
 			filled = append(filled, at)
 		}
 	}
-	_ = os.Remove(c.made())
+	_, _ = os.Remove(c.made()), tree.Remove(filepath.Join(c.Dir, "scratch"))
 	return filled
 }

@@ -2,8 +2,11 @@ package caged
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -115,25 +118,42 @@ func TestAStepBesideARunLeavesItAlone(t *testing.T) {
 
 // Guards against an agent that loses its login or its transcripts, or changes the user's settings.
 func TestAnAgentHasAHomeOfItsOwn(t *testing.T) {
+	for way, held := range map[Way]string{
+		Namespaces: "no touch settings.json; no rm settings.json; no mv settings.json was",
+		Landlock:   "no sh -c ': >> settings.json'; no sh -c ': > $(realpath settings.json)'", // there it is a link
+	} {
+		t.Run(string(way), func(t *testing.T) { anAgentHasAHomeOfItsOwn(t, way, held) })
+	}
+}
+
+func anAgentHasAHomeOfItsOwn(t *testing.T, way Way, held string) {
 	p := newPlace(t, "/somewhere/claude")
+	p.cage.Way = way
+	mine := p.home + "/.claude/projects/" + strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/._", r) {
+			return '-'
+		}
+		return r
+	}, p.worktree)
 	const login = `{"oauth":{"token":"old","expires":1}}`
 	lay(t, map[string]string{
 		p.home + "/.claude/settings.json": `{"model":"x"}`, p.home + "/.claude/.credentials.json": login,
-		p.home + "/.claude.json": `{"projects":{}}`, p.home + "/.claude/projects/a/s.jsonl": "one\n",
-		p.home + "/.claude/other": "secret\n",
+		p.home + "/.claude.json": `{"projects":{}}`, mine + "/s.jsonl": "one\n",
+		p.home + "/.claude/other": "secret\n", p.home + "/.claude/projects/another/s.jsonl": "secret\n",
 	})
 	p.shell(t, `cd "$CLAUDE_CONFIG_DIR"
-		grep -q model settings.json; no touch settings.json; no rm settings.json; no mv settings.json was
-		grep -q one projects/a/s.jsonl; echo two >> projects/a/s.jsonl; no test -e other
+		grep -q model settings.json; `+held+`
+		cd projects; [ "$(ls)" = `+filepath.Base(mine)+` ]; cd ./*; grep -q one s.jsonl; echo two >> s.jsonl
+		cd ../..; no test -e other
 		echo '{"changed":1}' > new; mv new .claude.json; mkdir shell-snapshots
 		echo '{"oauth":{"token":"new","expires":2}}' > new; mv new .credentials.json
 		no grep -r secret ~/.claude`)
 	must.Get(p.cage.BringTokens())(t)
 	for name, want := range map[string]string{
-		"/.claude/projects/a/s.jsonl": "one\ntwo\n", "/.claude.json": `{"projects":{}}`,
-		"/.claude/.credentials.json": `{"oauth":{"token":"new","expires":2}}` + "\n",
+		mine + "/s.jsonl": "one\ntwo\n", p.home + "/.claude.json": `{"projects":{}}`,
+		p.home + "/.claude/.credentials.json": `{"oauth":{"token":"new","expires":2}}` + "\n",
 	} {
-		if got, err := os.ReadFile(p.home + name); err != nil || string(got) != want {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s holds %q, %v", name, got, err)
 		}
 	}
@@ -148,15 +168,123 @@ func TestAnAgentHasAHomeOfItsOwn(t *testing.T) {
 
 // Guards against a way out that boxes hold against and a cage does not.
 func TestTheWaysOutAreShut(t *testing.T) {
-	p := newPlace(t, "bash")
-	lay(t, map[string]string{p.home + "/.ssh/id": "secret\n"})
-	found := must.Get(p.cage.Try(t.Context(), p.outside))(t)
-	if len(found) != len(Probes()) {
-		t.Errorf("%d of %d probes have said something", len(found), len(Probes()))
+	for _, way := range []Way{Namespaces, Landlock} {
+		t.Run(string(way), func(t *testing.T) {
+			p := newPlace(t, "bash")
+			p.cage.Way = way
+			lay(t, map[string]string{p.home + "/.ssh/id": "secret\n"})
+			found := must.Get(p.cage.Try(t.Context(), p.outside))(t)
+			if len(found) != len(p.cage.Probes()) {
+				t.Errorf("%d of %d probes have said something", len(found), len(p.cage.Probes()))
+			}
+			for _, f := range found {
+				if !f.Held {
+					t.Errorf("%s: %s", f.Probe, f.Detail)
+				}
+			}
+		})
 	}
-	for _, f := range found {
-		if !f.Held {
-			t.Errorf("%s: %s", f.Probe, f.Detail)
+}
+
+// Guards against rules that let something of the machine change, or be seen, that mounts hold.
+func TestRulesAloneHold(t *testing.T) {
+	p := newPlace(t, "bash")
+	p.cage.Way = Landlock
+	lay(t, map[string]string{
+		p.home + "/notes": "mine\n", p.home + "/.ssh/id": "secret\n", p.home + "/.config/gh/hosts.yml": "secret\n",
+		p.home + "/.config/other": "mine\n", p.outside + "/file": "theirs\n", p.worktree + "/code": "old\n",
+	})
+	must.Do(t, os.Symlink(p.home+"/.ssh", p.home+"/keys"))
+	p.shell(t, `
+		echo new > code; mkdir sub; mv code sub/code; echo x > "$TMPDIR/x"; mkdir -p "$XDG_CACHE_HOME/x" "$GOPATH"
+		grep -q mine ~/notes; grep -q mine ~/.config/other
+		no grep -rs secret ~/.ssh ~/keys ~/.config/gh; no ls `+p.cage.Data+`/guard/x/runs/*.run/..
+		no touch ~/new; no rm ~/notes; no mv ~/notes notes; no ln ~/notes hard; no truncate -s 0 ~/notes
+		no sh -c 'echo >> ~/notes'; no mv ~/src ~/other; no touch `+p.outside+`/x; no touch /tmp/x /dev/shm/x /var/tmp/x
+		no cat /proc/$PPID/environ; no kill -0 $PPID; no kill -0 `+strconv.Itoa(os.Getpid())+`
+		no sh -c 'echo 1 > /proc/sys/kernel/core_pattern'; no unshare -U true; no unshare -m true
+		[ -z "$SECRET" ]
+		python3 -c 'import socket,sys
+try: socket.socket(socket.AF_UNIX); sys.exit(1)
+except OSError: socket.socketpair(); socket.socket(socket.AF_INET)'
+		(setsid sh -c 'while :; do sleep 1; done' >/dev/null 2>&1 &)
+		(setsid setsid sleep 1000 >/dev/null 2>&1 &)`)
+	if all := must.Get(os.ReadDir(p.worktree))(t); len(all) != 1 {
+		t.Errorf("left in the worktree: %v", all)
+	}
+}
+
+// Guards against processes that outlive a program without a pid namespace.
+func TestNothingIsLeftRunning(t *testing.T) {
+	p := newPlace(t, "bash")
+	p.cage.Way = Landlock
+	p.shell(t, `for i in 1 2 3 4 5 6 7 8; do (setsid sh -c 'trap "" TERM HUP; while :; do sleep 1000; done' left-`+
+		filepath.Base(p.cage.Dir)+`-$i & ) ; done; echo $BASHPID > pid`)
+	for _, dir := range must.Get(filepath.Glob("/proc/[0-9]*/cwd"))(t) {
+		if at, _ := os.Readlink(dir); at == p.worktree {
+			t.Errorf("%s is still there", dir)
 		}
 	}
+}
+
+// Guards against what an agent leaves for the user's git, or for the next agent, to start.
+func TestWhatStartsSomethingLaterIsPutBack(t *testing.T) {
+	p := newPlace(t, "bash")
+	p.cage.Way = Landlock
+	lay(t, map[string]string{p.worktree + "/.git": "gitdir: x\n", p.worktree + "/.claude/settings.json": "{}\n",
+		p.worktree + "/a/sub/.git": "gitdir: y\n", p.worktree + "/CLAUDE.txt": "x\n"})
+	must.Do(t, os.Chmod(p.worktree+"/.claude/settings.json", 0o600))
+	p.cage.Kept = []string{p.worktree + "/.git", p.worktree + "/a/sub/.git"}
+	p.cage.Empty = []string{p.worktree + "/b"}
+	want := files(t, p.worktree)
+	must.Do(t, p.cage.Record())
+	p.shell(t, `rm .git; mkdir .git; echo evil > .git/config; echo evil >> .claude/settings.json; mkdir .codex
+		mkfifo .mcp.json; mkdir b; git init -q b; mv a/sub a/s2; ln -s s2 a/sub; chmod 777 a`)
+	changed := must.Get(p.cage.PutBack())(t)
+	if len(changed) != 6 {
+		t.Errorf("put back: %v", changed)
+	}
+	got := files(t, p.worktree)
+	for name, was := range want {
+		if got[name] != was {
+			t.Errorf("%s is %q, and was %q", name, got[name], was)
+		}
+	}
+	for _, name := range []string{"/.codex", "/.mcp.json", "/b"} {
+		if _, err := os.Lstat(p.worktree + name); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	if again := must.Get(p.cage.PutBack())(t); len(again) != 0 {
+		t.Errorf("put back again: %v", again)
+	}
+}
+
+// files is what is in a directory: modes, and what files hold.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must.Do(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if d.Type().IsRegular() || d.Name() == ".claude" {
+			st, _ := os.Lstat(name)
+			data, _ := os.ReadFile(name)
+			all[name] = st.Mode().String() + string(data)
+		}
+		return err
+	}))
+	return all
+}
+
+// Guards against an agent of keys that a cage shows unasked, or not if it is asked for.
+func TestAnAgentOfKeysIsShownByName(t *testing.T) {
+	p := newPlace(t, "bash")
+	at := filepath.Join(p.outside, "agent")
+	l := must.Get((&net.ListenConfig{}).Listen(t.Context(), "unix", at))(t)
+	t.Cleanup(func() { _ = l.Close() })
+	lay(t, map[string]string{p.home + "/.ssh/known_hosts": "host key\n", p.home + "/.ssh/id": "secret\n"})
+	p.cage.User.Env = append(p.cage.User.Env, "SSH_AUTH_SOCK="+at)
+	p.shell(t, `[ -z "$SSH_AUTH_SOCK" ]; no test -e ~/.ssh/known_hosts`)
+	p.cage.User.Sockets = Sockets()
+	p.shell(t, `python3 -c 'import os,socket; socket.socket(socket.AF_UNIX).connect(os.environ["SSH_AUTH_SOCK"])'
+		grep -q key ~/.ssh/known_hosts; no cat ~/.ssh/id; no touch ~/.ssh/known_hosts`)
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -17,14 +18,20 @@ import (
 )
 
 // Probes are the ways out that a cage holds against, of those that boxes are tried with. The network is the user's own,
-// and so is the machine as far as it is read.
-func Probes() []string {
-	return []string{
+// and so is the machine as far as it is read. Without namespaces a program sees other processes and makes no terminals,
+// and which process is its init it can't be told.
+func (c *Cage) Probes() []string {
+	all := []string{
 		"host-repository-write", "logins", "tool", "system", "outside-pids", "outside-kill", "outside-ptrace", "init-ptrace",
 		"init-root", probe.OutsideIPC, "path-socket", "abstract-socket", probe.Capabilities, "setuid", probe.UserNamespace,
 		"mount", "remount", "chroot", "file-handle", "proc-sys", "host-settings", "cgroup", "devices", "terminal", "keyring",
 		"kernel-surface", "foreign-calls",
 	}
+	return slices.DeleteFunc(all, func(name string) bool {
+		// An ordinary user can't drop what an exec could give, and then gives nothing.
+		return c.bare() && (slices.Contains([]string{"outside-pids", "terminal", "init-ptrace", "init-root", "tool"}, name) ||
+			name == probe.Capabilities && os.Getuid() != 0)
+	})
 }
 
 // Try tries the ways out of this cage, one after the other, from inside, with bait in a directory of the caller's that
@@ -40,7 +47,7 @@ func (c *Cage) Try(ctx context.Context, outside string) ([]probe.Finding, error)
 		return nil, err
 	}
 	var out, words bytes.Buffer
-	err = c.Run(ctx, box.Exec{Argv: append([]string{c.Tool, "probe"}, Probes()...), Dir: c.Worktree,
+	err = c.Run(ctx, box.Exec{Argv: append([]string{c.Tool, "probe"}, c.Probes()...), Dir: c.Worktree,
 		Stdin: bytes.NewReader(data), Stdout: &out, Stderr: &words})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, words.String())
@@ -61,10 +68,11 @@ func (c *Cage) bait(ctx context.Context, outside string) (b probe.Bait, done fun
 	b = probe.Bait{Repo: filepath.Join(outside, "repository"), Tool: c.Tool, Mine: c.Worktree, Init: 1,
 		Marker: "cco-cage-outside", Socket: filepath.Join(outside, "socket"),
 		Abstract: fmt.Sprintf("@cco-cage-%d", os.Getpid())}
-	login := filepath.Join(c.User.Home, ".ssh")
-	if _, err := os.Stat(login); err == nil {
-		b.Logins = []string{login}
+	logins, _ := filepath.Glob(filepath.Join(c.User.Home, ".ssh", "*"))
+	if c.bare() {
+		b.Init = 0
 	}
+	b.Logins = logins
 	if err := os.MkdirAll(b.Repo, 0o700); err != nil {
 		return b, nil, err
 	}

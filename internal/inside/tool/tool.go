@@ -43,6 +43,8 @@ func Main(args []string) int {
 	switch args[0] {
 	case "init":
 		return jail.Main()
+	case "hold":
+		return jail.Hold()
 	case "contain":
 		if len(args) != 2 {
 			return fail(2, errors.New("contain needs one socket"))

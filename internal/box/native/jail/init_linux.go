@@ -22,15 +22,18 @@ func Main() int {
 	if err := unix.CloseRange(ControlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return 1
 	}
-	if os.Getpid() != 1 {
+	var plan Plan
+	err := receive(&plan)
+	if os.Getpid() != 1 && !plan.Bare {
 		fmt.Fprintln(os.Stderr, "cco-box: init is started by cco, as the first process of a box")
 		return 2
 	}
-	var plan Plan
-	if err := receive(&plan); err != nil {
+	if err != nil {
 		return 1
 	}
-	offerViews()
+	if !plan.Bare {
+		offerViews()
+	}
 	res := run(&plan)
 	if err := send(res); err != nil {
 		return 1
@@ -40,6 +43,9 @@ func Main() int {
 
 func run(p *Plan) Result {
 	var res Result
+	if p.Bare {
+		return p.oversee()
+	}
 	if !p.Contained {
 		if err := p.build(&res); err != nil {
 			return failed(res, err)

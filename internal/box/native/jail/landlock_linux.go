@@ -37,6 +37,9 @@ func (p *Plan) landlock(res *Result) error {
 		// The first version forbids moving a file to another directory, which every program needs.
 		err = fmt.Errorf("this kernel has version %d, the first usable one is 2", abi)
 	}
+	if err == nil && p.Bare && abi < 3 {
+		err = fmt.Errorf("this kernel has version %d, and only from 3 on a file outside can't be cut off", abi)
+	}
 	if err != nil {
 		if p.Landlock == IfPossible {
 			return nil
@@ -83,10 +86,20 @@ func (p *Plan) restrict(abi int) error {
 			}
 		}
 	}
-	allow(mayRead, "/")
-	allow(mayChange, "/proc", "/dev/pts")
 	allow(mayChange, Devices()...)
-	allow(mayAll, "/tmp", "/dev/shm")
+	if p.Bare {
+		// Names can be listed everywhere: a right to list a directory holds for all below it. What lies in /proc and
+		// /dev/pts, and in /tmp, is the host's own there.
+		allow(ll.AccessFSReadDir, "/")
+		for _, path := range p.Read {
+			// What is gone, or closed to the user, is not read either.
+			_ = allowBeneath(rules, path, mayRead&attr.HandledAccessFS)
+		}
+	} else {
+		allow(mayRead, "/")
+		allow(mayChange, "/proc", "/dev/pts")
+		allow(mayAll, "/tmp", "/dev/shm")
+	}
 	allow(mayAll, p.Write...)
 	allow(mayReach, p.Reach...)
 	if p.TTY {

@@ -28,10 +28,14 @@ type Plan struct {
 	// Contained says that a container engine has made the namespaces and the root, and left no capability: the init
 	// builds nothing, and only gives up what needs no capability to give up.
 	Contained bool
+	// Bare says that there are no namespaces: Landlock and the filter alone hold the program, and the init stays outside
+	// of both. Nothing is built. Read is then all that can be read, and Write all that can be written.
+	Bare bool
+	Read []string
 	// Nested lets the program make namespaces of its own and mount in them, as containers need. It is never set if only
 	// the kernel protects the user's own files.
 	Nested   bool
-	Network  bool // the program shares the host's network
+	Network  bool // the program shares the host's network; a Bare one without it can make no sockets
 	UID, GID int  // the program's user, as it sees itself
 	Become   bool // switch to them after opening the mounts' sources; false if the kernel has done so
 	Cgroups  int  // how many cgroup files are handed over

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"strings"
@@ -28,10 +29,18 @@ func (p *Plan) program(res Result) Result {
 	if err := p.unlimit(); err != nil {
 		return failed(res, step("set limits", err))
 	}
-	go relay(pid)
+	return p.follow(pid, res)
+}
+
+// follow passes signals on to the program and reaps until it ends.
+func (p *Plan) follow(pid int, res Result) Result {
+	go p.relay(pid)
 	// Signals from the program to its pid 1 must not end the box. Before the start, the program would inherit this.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM)
 	status, err := reap(pid)
+	if p.Bare {
+		err = errors.Join(err, sweep())
+	}
 	if err != nil {
 		return failed(res, step("wait", err))
 	}
@@ -44,17 +53,24 @@ func (p *Plan) program(res Result) Result {
 }
 
 // relay passes signals on to the program. They come as bytes from the starter, which nobody in the box can imitate; if
-// the kernel has not killed us with the starter, its hang-up ends us here.
-func relay(pid int) {
+// the kernel has not killed us with the starter, its hang-up ends us here. Without a pid namespace it ends the program,
+// and what that leaves is swept before we end.
+func (p *Plan) relay(pid int) {
+	fd, gone := unix.PidfdOpen(pid, 0) // the number may be somebody else's when the program has ended
 	var sig [1]byte
 	for {
 		n, err := unix.Read(ControlFD, sig[:])
 		switch {
 		case err == unix.EINTR:
-		case err != nil || n == 0:
+		case (err != nil || n == 0) && !p.Bare:
 			os.Exit(1)
+		case gone != nil:
+			return
+		case err != nil || n == 0:
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			return
 		default:
-			_ = unix.Kill(pid, syscall.Signal(sig[0]))
+			_ = unix.PidfdSendSignal(fd, syscall.Signal(sig[0]), nil, 0)
 		}
 	}
 }

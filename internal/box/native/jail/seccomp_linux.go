@@ -54,6 +54,13 @@ func inNamespaces() []uint32 {
 	}
 }
 
+// sharedMemory is how processes of one user reach each other where they have no namespace of their own for it.
+func sharedMemory() []uint32 {
+	return []uint32{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP,
+		unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+		unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK}
+}
+
 // families are the kinds of socket that a program needs. Others, such as AF_VSOCK, ignore network namespaces.
 func families() []uint32 {
 	return []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
@@ -110,12 +117,21 @@ func (a *assembly) deny(nrs []uint32) {
 func refuse(errno uint32) uint32 { return unix.SECCOMP_RET_ERRNO | errno }
 
 // filter assembles the whole filter for this machine.
-func filter(nested bool) []unix.SockFilter {
-	calls, spaces := append(denied(), deniedHere()...), uint32(newNamespaces)
-	if nested {
+func (p *Plan) filter(abi int) []unix.SockFilter {
+	calls, spaces, sockets := append(denied(), deniedHere()...), uint32(newNamespaces), families()
+	if p.Nested {
 		spaces &^= ofContainers
 	} else {
 		calls = append(calls, inNamespaces()...)
+	}
+	if p.Bare {
+		calls = append(calls, sharedMemory()...)
+		if abi < UnixABI { // whose daemons could be asked to act outside; pairs of sockets lead nowhere
+			sockets = sockets[1:]
+		}
+		if !p.Network {
+			sockets = nil
+		}
 	}
 	var a assembly
 	a.load(offArch)
@@ -148,15 +164,19 @@ func filter(nested bool) []unix.SockFilter {
 		}
 	})
 	a.call(unix.SYS_SOCKET, func(b *assembly) {
-		// Of netlink programs need what lists interfaces and routes. The rest is for administrators.
-		b.load(offArg0)
-		b.skip(unix.BPF_JEQ, unix.AF_NETLINK, 4, false)
-		b.load(offArg2)
-		b.skip(unix.BPF_JEQ, unix.NETLINK_ROUTE, 1, false)
-		b.answer(unix.SECCOMP_RET_ALLOW)
-		b.answer(refuse(uint32(unix.EPROTONOSUPPORT)))
-		allowOnly(families(), uint32(unix.EAFNOSUPPORT))(b)
+		if sockets != nil { // of netlink programs need what lists interfaces and routes; the rest is for administrators
+			b.load(offArg0)
+			b.skip(unix.BPF_JEQ, unix.AF_NETLINK, 4, false)
+			b.load(offArg2)
+			b.skip(unix.BPF_JEQ, unix.NETLINK_ROUTE, 1, false)
+			b.answer(unix.SECCOMP_RET_ALLOW)
+			b.answer(refuse(uint32(unix.EPROTONOSUPPORT)))
+		}
+		allowOnly(sockets, uint32(unix.EAFNOSUPPORT))(b)
 	})
+	if p.Bare { // limits of other processes
+		a.call(unix.SYS_PRLIMIT64, allowOnly([]uint32{0}, uint32(unix.EPERM)))
+	}
 	a.call(unix.SYS_SOCKETPAIR, allowOnly(families(), uint32(unix.EAFNOSUPPORT)))
 	a.call(unix.SYS_PERSONALITY, allowOnly(personalities(), uint32(unix.EPERM)))
 	a.answer(unix.SECCOMP_RET_ALLOW)
@@ -176,7 +196,7 @@ func allowOnly(values []uint32, errno uint32) func(*assembly) {
 
 // seccomp installs the filter in every thread.
 func (p *Plan) seccomp(res *Result) error {
-	code := filter(p.Nested)
+	code := p.filter(res.LandlockABI)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
 		uintptr(unsafe.Pointer(&prog)))

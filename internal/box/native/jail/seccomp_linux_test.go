@@ -96,11 +96,40 @@ func TestFilter(t *testing.T) {
 		{"what nobody knows", lastKnown + 1, nil, gap, gap},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if got := judge(t, filter(false), c.nr, c.args...); got != c.plain {
+			if got := judge(t, (&Plan{}).filter(7), c.nr, c.args...); got != c.plain {
 				t.Errorf("plain: %#x, not %#x", got, c.plain)
 			}
-			if got := judge(t, filter(true), c.nr, c.args...); got != c.nested {
+			if got := judge(t, (&Plan{Nested: true}).filter(7), c.nr, c.args...); got != c.nested {
 				t.Errorf("nested: %#x, not %#x", got, c.nested)
+			}
+		})
+	}
+}
+
+// Guards against ways to other processes that only namespaces would shut.
+func TestFilterWithoutNamespaces(t *testing.T) {
+	const yes = unix.SECCOMP_RET_ALLOW
+	for _, c := range []struct {
+		what    string
+		plan    Plan
+		abi     int
+		nr, arg uint32
+		allowed bool
+	}{
+		{"a daemon's socket", Plan{Bare: true, Network: true}, UnixABI - 1, unix.SYS_SOCKET, unix.AF_UNIX, false},
+		{"a socket that Landlock judges", Plan{Bare: true, Network: true}, UnixABI, unix.SYS_SOCKET, unix.AF_UNIX, true},
+		{"a pair", Plan{Bare: true}, 3, unix.SYS_SOCKETPAIR, unix.AF_UNIX, true},
+		{"inet", Plan{Bare: true, Network: true}, 3, unix.SYS_SOCKET, unix.AF_INET, true},
+		{"inet without a network", Plan{Bare: true}, UnixABI, unix.SYS_SOCKET, unix.AF_INET, false},
+		{"memory of others", Plan{Bare: true, Network: true}, 7, unix.SYS_SHMGET, 1, false},
+		{"memory in a namespace", Plan{}, 7, unix.SYS_SHMGET, 1, true},
+		{"limits of others", Plan{Bare: true, Network: true}, 7, unix.SYS_PRLIMIT64, 1, false},
+		{"its own limits", Plan{Bare: true, Network: true}, 7, unix.SYS_PRLIMIT64, 0, true},
+		{"a user namespace", Plan{Bare: true, Network: true}, 7, unix.SYS_UNSHARE, unix.CLONE_NEWUSER, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			if got := judge(t, c.plan.filter(c.abi), c.nr, c.arg); (got == yes) != c.allowed {
+				t.Errorf("the answer is %#x", got)
 			}
 		})
 	}

@@ -13,6 +13,8 @@ func (p *Plan) Encode() []byte {
 	w := &writer{buf: make([]byte, 4, 16<<10)}
 	w.flag(p.Shared)
 	w.flag(p.Contained)
+	w.flag(p.Bare)
+	w.texts(p.Read)
 	w.flag(p.Nested)
 	w.flag(p.Network)
 	w.text(p.Hostname)
@@ -62,6 +64,8 @@ func (p *Plan) decode(data []byte) error {
 	r := &reader{buf: data}
 	p.Shared = r.flag()
 	p.Contained = r.flag()
+	p.Bare = r.flag()
+	p.Read = r.texts()
 	p.Nested = r.flag()
 	p.Network = r.flag()
 	p.Hostname = r.text()

@@ -1,6 +1,7 @@
 package caged
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,9 @@ import (
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box/host"
 )
+
+// ours is where a cage has what cco puts into it.
+const ours = "/run/cco"
 
 // agent is the row of the program that is started, if it is known.
 func (c *Cage) agent() (roster.Row, bool) {
@@ -18,12 +22,6 @@ func (c *Cage) agent() (roster.Row, bool) {
 		}
 	}
 	return roster.Row{}, false
-}
-
-// owns says whether a directory in a worktree holds settings of the agent itself.
-func (c *Cage) owns(dir string) bool {
-	row, _ := c.agent()
-	return slices.ContainsFunc(row.Settings, func(name string) bool { return strings.HasPrefix(name, dir+"/") })
 }
 
 // environment is the user's, less what may hold a login: variables on the list that all boxes have, those of the agent
@@ -38,7 +36,18 @@ func (c *Cage) environment(extra []string) []string {
 			env = append(env, kv)
 		}
 	}
-	return append(append(env, "HOME="+c.User.Home, "PATH="+c.User.Path, "IS_SANDBOX=1"), extra...)
+	extra = append([]string{"HOME=" + c.User.Home, "PATH=" + c.User.Path, "IS_SANDBOX=1"}, extra...)
+	// Of two that have one name programs take the first, or the last.
+	last := map[string]string{}
+	for _, kv := range append(env, extra...) {
+		name, value, _ := strings.Cut(kv, "=")
+		last[name] = value
+	}
+	env = nil
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		env = append(env, name+"="+last[name])
+	}
+	return env
 }
 
 // matches compares a variable's name with one of a list, which may end in a star.

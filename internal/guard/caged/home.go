@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
-	"github.com/cco-dev/cco/internal/box/host"
-	"github.com/cco-dev/cco/internal/box/native/jail"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
@@ -24,7 +22,9 @@ const maxCopied = 16 << 20
 // agentHome gives the agent a home of its own for this worktree, to which its variables lead: the user's configuration
 // read-only, transcripts that are the user's own, and copies of its login and of files that are state and settings at
 // once. All else in it is the cage's own.
-func (c *Cage) agentHome(v *host.View) (env []string, err error) {
+//
+// Without mounts links lead to what is shown.
+func (c *Cage) agentHome(dir string, show func(...Mount)) (env []string, err error) {
 	row, known := c.agent()
 	if !known || len(row.Homes) == 0 {
 		return nil, nil
@@ -38,7 +38,7 @@ func (c *Cage) agentHome(v *host.View) (env []string, err error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	v.Add(jail.Mount{Source: private, Target: private, Write: true})
+	show(Mount{Source: private, Target: private, Write: true})
 	for _, h := range row.Homes {
 		if h.Dir != "" {
 			err = errors.Join(err, makeDir(root, h.Dir))
@@ -48,32 +48,55 @@ func (c *Cage) agentHome(v *host.View) (env []string, err error) {
 		return nil, err
 	}
 	for i, name := range append(row.Config, row.State...) {
-		source, real := host.Real(c.place(row, name))
-		if !real {
+		name, err := project(name, dir, c.place(row, path.Dir(name)))
+		if err != nil {
+			return nil, err
+		}
+		source, err := filepath.EvalSymlinks(c.place(row, name))
+		if err != nil {
 			continue
 		}
 		file, err := makePlace(root, source, name)
 		if err != nil {
 			return nil, err
 		}
-		v.Add(jail.Mount{Source: source, Target: filepath.Join(private, name), File: file, Write: i >= len(row.Config)})
+		m := Mount{Source: source, Target: filepath.Join(private, name), File: file, Write: i >= len(row.Config)}
+		if c.bare() {
+			m.Target = source
+			if err := errors.Join(root.RemoveAll(name), root.Symlink(source, name)); err != nil {
+				return nil, err
+			}
+		}
+		show(m)
 	}
 	return row.Env(private), c.copyIn(root, row)
 }
 
+// maxProject is the longest name that claude gives a project as it is.
+const maxProject = 200
+
+// project names the part of an agent's state that is the project's own, as claude names it: the directory in which it
+// starts, with everything but letters and digits replaced. It is made if others are there, so that it is the user's.
+func project(name, dir, projects string) (string, error) {
+	before, ok := strings.CutSuffix(name, "/"+roster.ThisProject)
+	if !ok {
+		return name, nil
+	}
+	own := strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {
+			return r
+		}
+		return '-'
+	}, dir)
+	if _, err := os.Stat(projects); err == nil && len(own) <= maxProject {
+		return before + "/" + own, os.MkdirAll(filepath.Join(projects, own), 0o700)
+	}
+	return before + "/" + own, nil
+}
+
 // place is where the user has a file of the agent's: a variable may say so.
 func (c *Cage) place(row roster.Row, name string) string {
-	for _, h := range row.Homes {
-		dir, set := lookup(c.User.Env, h.Variable)
-		rest, below := strings.CutPrefix(name, h.Dir+"/")
-		if h.Dir == "" {
-			rest, below = name, true
-		}
-		if set && dir != "" && below {
-			return filepath.Join(dir, rest)
-		}
-	}
-	return filepath.Join(c.User.Home, name)
+	return row.At(name, func(name string) string { dir, _ := lookup(c.User.Env, name); return dir }, c.User.Home)
 }
 
 func lookup(env []string, name string) (value string, ok bool) {
