@@ -27,6 +27,8 @@ type Cage struct {
 	Kept, Empty []string
 	// Repo shows the private repository in place of the user's. It comes after everything else.
 	Repo []Mount
+	// Ready is waited for before the program starts: what the cage shows may be made while it is planned.
+	Ready func() error
 	// Alone has no network, no home and no caches: it is for cco's own steps on the private repository.
 	Alone bool
 }
@@ -45,6 +47,14 @@ type User struct {
 type Mount struct {
 	Source, Target string
 	File, Write    bool
+}
+
+// Await waits until everything is there that the cage shows.
+func (c *Cage) Await() error {
+	if c.Ready == nil {
+		return nil
+	}
+	return c.Ready()
 }
 
 // Missing are the settings that the worktree lacks, in whose place the cage puts something. Git is to overlook them.

@@ -28,7 +28,7 @@ func (c *Cage) Run(ctx context.Context, e box.Exec) error {
 		return err
 	}
 	runs := cage.Registry{Dir: filepath.Join(c.Dir, "runs")}
-	if err := runs.Open(); err != nil {
+	if err := errors.Join(runs.Open(), c.Await()); err != nil {
 		return err
 	}
 	return (&cage.Cage{Tool: c.Tool, Name: "guard", User: cage.Me(), Plan: p, Limits: limits, Registry: runs,
