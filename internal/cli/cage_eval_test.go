@@ -94,7 +94,8 @@ func warm(t *testing.T) (cache string) {
 		"m.go": "package main\nimport \"fmt\"\nfunc main() { fmt.Print() }\n"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	for _, argv := range [][]string{{"go", "vet", "."}, {"go", "test", "."}, {"go", "build", "-trimpath", "."}} {
+	for _, argv := range [][]string{{"go", "vet", "."}, {"go", "test", "."}, {"go", "build", "-trimpath", "."},
+		{"go", "test", "-race", "."}} {
 		must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: argv, Dir: dir,
 			Env: append(os.Environ(), "CGO_ENABLED=1", "GOCACHE="+filepath.Join(cache, "go-build"))}))
 	}
