@@ -160,8 +160,8 @@ type keptRepo struct {
 }
 
 // begin brings over what a cage before this one left, and begins to let the private repository see what the user has
-// now, for which the cage waits. What can't be brought over is kept where the user is told, and a new private repository
-// takes its place.
+// now, for which the cage waits. What can't be brought over is kept where the user is told, and a new private
+// repository takes its place.
 func (k *keptRepo) begin(ctx context.Context) (err error) {
 	dir := filepath.Join(k.cage.Dir, "repo")
 	if err := k.open(ctx, dir); err != nil {
