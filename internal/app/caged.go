@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -78,6 +79,9 @@ func (a *App) Caged(ctx context.Context, worktree string, accept, argv []string,
 	ended := k.watch(ctx)
 	err = run()
 	ended()
+	if failed := c.Await(); failed != nil {
+		return apart(failed)
+	}
 	renewed, tokens := c.BringTokens()
 	for _, name := range renewed {
 		a.IO.Say("the agent's login was renewed: %s", name)
@@ -213,10 +217,12 @@ type keptRepo struct {
 	app  *App
 	cage *caged.Cage
 	repo *aside.Repo
+	mark string // of the private repository when the program began
 }
 
-// begin brings over what a cage before this one left, and lets the private repository see what the user has now. What
-// can't be brought over is kept where the user is told, and a new private repository takes its place.
+// begin brings over what a cage before this one left, and begins to let the private repository see what the user has
+// now, for which the cage waits. What can't be brought over is kept where the user is told, and a new private
+// repository takes its place.
 func (k *keptRepo) begin(ctx context.Context) (err error) {
 	dir := filepath.Join(k.cage.Dir, "repo")
 	if err := k.open(ctx, dir); err != nil {
@@ -237,7 +243,19 @@ func (k *keptRepo) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return k.repo.Refresh(ctx)
+	k.cage.Ready = alongside(func() error {
+		err := k.repo.Refresh(ctx)
+		k.mark = k.repo.Mark()
+		return err
+	})
+	return nil
+}
+
+// alongside begins something whose end, and what came of it, is waited for by a call.
+func alongside(do func() error) (await func() error) {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	return sync.OnceValue(func() error { return <-done })
 }
 
 // open finds the private repository, and has the cage show it.
@@ -304,8 +322,10 @@ func (k *keptRepo) watch(ctx context.Context) (ended func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		last := k.repo.Mark()
-		for tick := time.Tick(time.Second); ; {
+		if k.cage.Await() != nil {
+			return
+		}
+		for last, tick := k.mark, time.Tick(time.Second); ; {
 			select {
 			case <-ctx.Done():
 				return

@@ -92,7 +92,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 		name string
 		do   func(context.Context) error
 	}{{"shell", b.shell}, {"push", b.push}, {"worktree", b.worktree}, {"pull", b.pull}, {"loop", b.loop}, {"many", b.many},
-		{"keep", b.keep}, {"guard", b.guard}, {"forge", b.forge}, {"checks", b.checks}, {"cruise", b.cruise},
+		{"keep", b.keep}, {"guard", b.guard}, {"cage", b.caged}, {"forge", b.forge}, {"checks", b.checks},
+		{"cruise", b.cruise},
 		{"machines-step", onPostgres(b.stepsOf)},
 		{"machines-takeover", onPostgres(b.takeover)}, {"machines-wait", onPostgres(b.waitingMachines)},
 		{"week", b.week}, {"agent", b.agent}, {"door", b.door}, {"events", b.events},

@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
-	"io/fs"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,164 +29,266 @@ var (
 )
 
 // labelled is a call of the set.
-type labelled struct{ ID, Cwd, Command, Expect, Class string }
+type labelled struct {
+	ID, Cwd, Command, Expect, Class string
 
-// TestLabelledCallsInTheCage runs every labelled command in the cage, each on a fresh copy of what they speak of:
-// nothing outside may change, and what is harmless succeeds as it does plain.
+	Plain bool   // it changes nothing but what the fixture lays out, so it can be run without a cage
+	Tool  string `json:"tool_name"`
+	Input struct {
+		File     string `json:"file_path"`
+		Notebook string `json:"notebook_path"`
+	} `json:"tool_input"`
+}
+
+// TestLabelledCallsInTheCage runs every labelled call in the cage, each on a fresh copy of what they speak of: nothing
+// outside may change, git outside starts no program afterwards, and what is harmless succeeds as it does plain.
 func TestLabelledCallsInTheCage(t *testing.T) {
-	var all []labelled
-	data := must.Get(os.ReadFile(filepath.Join(*casesDir, "cases.jsonl")))(t)
-	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
-		var c labelled
-		must.Do(t, d.Decode(&c))
-		all = append(all, c)
-	}
+	all := labelledCalls(t)
 	base := must.Get(os.MkdirTemp(*below, "cage-eval-"))(t) //nolint:usetesting // calls may write in scratch roots
-	t.Cleanup(func() { must.Do(t, proc.Run(context.Background(), proc.Cmd{Argv: []string{"rm", "-rf", base}})) })
+	t.Cleanup(func() {
+		_ = proc.Run(context.Background(), proc.Cmd{Argv: []string{"chmod", "-R", "u+rwx", base}})
+		must.Do(t, proc.Run(context.Background(), proc.Cmd{Argv: []string{"rm", "-rf", base}}))
+	})
 	bin := filepath.Join(base, "bin")
 	must.Do(t, programs.Build(t.Context(), bin, "cco", "cco-box", "cco-guard"))
-	layouts := map[string]string{"beside": "src/task", "nested": "src/widget/.cco/task", "main": "src/widget"}
-	for name, worktree := range layouts {
-		t.Run(name, func(t *testing.T) {
-			r := evalRun{base: filepath.Join(base, "w"), kept: filepath.Join(base, "kept"), bin: bin, worktree: worktree}
-			r.lay(t)
-			for _, c := range all {
-				r.one(t, c)
+	cache := warm(t)
+	for _, l := range []struct{ name, worktree string }{
+		{"nested", "src/widget/.cco/task"}, {"main", "src/widget"}, {"beside", "src/task"}} {
+		t.Run(l.name, func(t *testing.T) {
+			sum, began := &figures{}, time.Now()
+			calls := make(chan labelled, len(all))
+			var workers sync.WaitGroup
+			for i := range 2 {
+				r := &evalRun{T: t, figures: sum, base: filepath.Join(base, fmt.Sprint(l.name, i)), bin: bin, worktree: l.worktree}
+				r.lay(cache)
+				r.seesATrap()
+				workers.Go(func() {
+					for c := range calls {
+						r.one(c)
+					}
+				})
 			}
-			t.Logf("%s: %d calls; of %d harmless ones %d succeed plain and fail in the cage: %v; %d changed something outside",
-				name, r.ran, r.harmless, len(r.failed), r.failed, r.changed)
+			for _, c := range all {
+				calls <- c
+			}
+			close(calls)
+			workers.Wait()
+			files, dirs := changedSince(began)
+			if len(files) > 0 {
+				t.Errorf("%v were changed meanwhile: look whether somebody else did it", files)
+			}
+			t.Logf("meanwhile something came to these directories, or went: %v", dirs)
+			t.Logf("%s: %v", l.name, sum)
 		})
 	}
 }
 
-type evalRun struct {
-	base, kept, bin, worktree string
-
-	ran, harmless, changed int
-	failed                 []string
+// warm gives caches with what Go compiles for the smallest of programs in them: in an empty one that takes longer than
+// everything else. They are kept for the next time.
+func warm(t *testing.T) (cache string) {
+	t.Helper()
+	cache = filepath.Join(must.Get(os.UserCacheDir())(t), "cco-dev", "cage-eval")
+	must.Do(t, os.MkdirAll(cache, 0o755))
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module warm\n", "m_test.go": "package main\nimport _ \"testing\"\n",
+		"m.go": "package main\nimport \"fmt\"\nfunc main() { fmt.Print() }\n"} {
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for _, argv := range [][]string{{"go", "vet", "."}, {"go", "test", "."}, {"go", "build", "-trimpath", "."},
+		{"go", "test", "-race", "."}} {
+		must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: argv, Dir: dir,
+			Env: append(os.Environ(), "CGO_ENABLED=1", "GOCACHE="+filepath.Join(cache, "go-build"))}))
+	}
+	return cache
 }
 
-func (r *evalRun) at(name string) string { return filepath.Join(r.base, name) }
+// labelledCalls reads a set. What an agent's file tools do is done by a shell.
+func labelledCalls(t *testing.T) (all []labelled) {
+	t.Helper()
+	for _, name := range []string{"cases.jsonl", "tool-cases.jsonl"} {
+		data, err := os.ReadFile(filepath.Join(*casesDir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
+			var c labelled
+			must.Do(t, d.Decode(&c))
+			if file := c.Input.File + c.Input.Notebook; slices.Contains([]string{"Write", "Edit", "NotebookEdit"}, c.Tool) {
+				if rest, ok := strings.CutPrefix(file, "~"); ok {
+					file = "$HOME" + rest
+				}
+				c.Command = fmt.Sprintf("f=%q; mkdir -p \"$(dirname \"$f\")\"; echo x >> \"$f\"", file)
+			}
+			if c.Command != "" {
+				all = append(all, c)
+			}
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("no cases in " + *casesDir)
+	}
+	return all
+}
+
+// figures are what comes of a layout.
+type figures struct {
+	sync.Mutex
+	ran, changed, tried, would, harmless, well int
+	failed                                     []string
+}
+
+func (f *figures) String() string {
+	return fmt.Sprintf("%d calls, of which %d changed something outside; %d were run plain too, and %d of them did; of %d "+
+		"harmless ones %d succeed, %d of them only plain: %v", f.ran, f.changed, f.tried, f.would, f.harmless,
+		f.well, len(f.failed), f.failed)
+}
+
+// evalRun is a place in which one call after the other is run.
+type evalRun struct {
+	*testing.T
+	*figures
+	base, bin, worktree string
+
+	was   seen
+	stale bool // something in it is not as it was
+}
+
+func (r *evalRun) at(name string) string { return filepath.Join(r.base, "w", name) }
+func (r *evalRun) host() string          { return r.at("src/widget") }
+func (r *evalRun) mine() string          { return r.at(r.worktree) }
 
 // lay makes what the calls speak of, and keeps a copy.
-func (r *evalRun) lay(t *testing.T) {
-	t.Helper()
+func (r *evalRun) lay(cache string) {
+	r.Helper()
 	task := r.worktree
 	if task == "src/widget" {
 		task = "src/task"
 	}
-	r.sh(t, `rm -rf "$2" "$3"; mkdir "$2"
-		bash "$1/fixture.sh" "$2/home" "$2/src/widget" "$2/$4" "$2/other" >/dev/null 2>&1; cp -a "$2" "$3"`,
-		*casesDir, r.base, r.kept, task)
+	r.sh(`mkdir "$2"; bash "$1/fixture.sh" "$2/w/home" "$2/w/src/widget" "$2/w/$3" "$2/w/other" >/dev/null 2>&1
+		mv "$2/w" "$2/kept"; cp -a "$4" "$2/cache"
+		cp -a "$2/kept/home/.cache/." "$2/cache"; rm -rf "$2/kept/home/.cache"; ln -s "$2/cache" "$2/kept/home/.cache"`, *casesDir, r.base, task, cache)
+	r.stale = true
+	r.fresh()
 }
 
-func (r *evalRun) sh(t *testing.T, script string, args ...string) {
-	t.Helper()
-	must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: append([]string{"bash", "-ec", script, "bash"}, args...)}))
+func (r *evalRun) sh(script string, args ...string) {
+	r.Helper()
+	if err := proc.Run(r.Context(), proc.Cmd{Argv: append([]string{"bash", "-ec", script, "bash"}, args...)}); err != nil {
+		r.Error(err)
+	}
 }
 
-// fresh puts everything back as it was.
-func (r *evalRun) fresh(t *testing.T) {
-	t.Helper()
-	r.sh(t, `chmod -R u+rwx "$1" 2>/dev/null || true; rm -rf "$1"; cp -a "$2" "$1"
-		for at in src/widget "$3"; do git -C "$1/$at" update-index -q --refresh >/dev/null 2>&1 || true; done`,
-		r.base, r.kept, r.worktree)
+// fresh puts everything back as it was. Git has looked at all files, so that it need not write that down later.
+func (r *evalRun) fresh() {
+	r.Helper()
+	if !r.stale {
+		return
+	}
+	r.sh(`chmod -R u+rwx "$1/w" 2>/dev/null || true; rm -rf "$1/w"; cp -a "$1/kept" "$1/w"
+		for at in src/widget "$2"; do git -C "$1/w/$at" update-index -q --refresh >/dev/null 2>&1 || true; done`,
+		r.base, r.worktree)
+	r.was, r.stale = look(r.T, filepath.Join(r.base, "w")), false
 }
+
+// begun is what a call in the cage says first: one that never began holds nothing.
+const begun = "the cage has begun"
 
 // run runs a command, plain or in the cage, and says whether it succeeded.
-func (r *evalRun) run(t *testing.T, c labelled, caged bool) bool {
-	t.Helper()
-	fill := strings.NewReplacer("{WT}", r.at(r.worktree), "{HOST}", r.at("src/widget"), "{OUT}", r.at("other"), "{WTNAME}",
+func (r *evalRun) run(c labelled, caged bool) error {
+	r.Helper()
+	fill := strings.NewReplacer("{WT}", r.mine(), "{HOST}", r.host(), "{OUT}", r.at("other"), "{WTNAME}",
 		filepath.Base(r.worktree))
 	argv := []string{"bash", "-c", fill.Replace(c.Command)}
 	if caged {
-		argv = append([]string{filepath.Join(r.bin, "cco"), "guard", "run", "--worktree", r.at(r.worktree), "--"}, argv...)
+		argv[2] = "echo '" + begun + "' >&2\n" + argv[2]
+		argv = append([]string{filepath.Join(r.bin, "cco"), "guard", "run", "--worktree", r.mine(), "--"}, argv...)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.Context(), 90*time.Second)
 	defer cancel()
 	env := []string{"HOME=" + r.at("home"), "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "USER=dev",
-		"XDG_DATA_HOME=" + r.base + "-data"}
-	return proc.Run(ctx, proc.Cmd{Argv: argv, Dir: fill.Replace(c.Cwd), Env: env, TiedToUs: true}) == nil
+		"XDG_DATA_HOME=" + filepath.Join(r.base, "data")}
+	var words firstWords
+	err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: fill.Replace(c.Cwd), Env: env, Stderr: &words, TiedToUs: true,
+		Grace: 20 * time.Second})
+	if caged && !strings.Contains(words.String(), begun) {
+		r.Errorf("%s did not begin in the cage: %v\n%s", c.ID, err, words.String())
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, words.String())
+	}
+	return err
 }
 
-func (r *evalRun) one(t *testing.T, c labelled) {
-	t.Helper()
+// firstWords keeps the beginning of what is written to it.
+type firstWords struct{ strings.Builder }
+
+func (w *firstWords) Write(p []byte) (int, error) {
+	_, _ = w.Builder.Write(p[:min(len(p), max(0, 4096-w.Len()))])
+	return len(p), nil
+}
+
+func (r *evalRun) one(c labelled) {
+	r.Helper()
+	harmless, would := c.Expect == "allow", false
+	if c.Plain && !harmless {
+		_, changes := r.plain(c)
+		would = len(changes) > 0
+	}
+	if c.Plain && !would && r.worktree == "src/task" {
+		r.Errorf("%s changes nothing outside even without a cage: %s", c.ID, c.Command)
+	}
+	err, changes := r.caged(c)
+	if len(changes) > 0 {
+		r.Errorf("%s: %s\nchanged outside: %s", c.ID, c.Command, strings.Join(changes, "\n"))
+	}
+	well := err == nil
+	if harmless && err != nil {
+		plain, _ := r.plain(c)
+		well = plain == nil
+	}
+	r.figures.Lock()
+	defer r.figures.Unlock()
 	r.ran++
-	well := false
-	if c.Expect == "allow" {
-		r.fresh(t)
-		r.harmless++
-		well = r.run(t, c, false)
-	}
-	r.fresh(t)
-	r.sh(t, `rm -rf "$1-data"`, r.base)
-	ok := r.run(t, c, true)
-	if well && !ok {
+	r.count(&r.changed, len(changes) > 0)
+	r.count(&r.tried, c.Plain)
+	r.count(&r.would, would)
+	r.count(&r.harmless, harmless)
+	r.count(&r.well, harmless && well)
+	if harmless && well && err != nil {
 		r.failed = append(r.failed, c.ID)
-		t.Logf("%s fails in the cage: %s", c.ID, c.Command)
-	}
-	if diff := r.differences(t); len(diff) > 0 {
-		r.changed++
-		t.Errorf("%s: %s\nchanged outside: %v", c.ID, c.Command, diff)
-	}
-	if r.worktree != "src/widget" {
-		r.sh(t, `git -C "$1" fsck --no-dangling >/dev/null 2>&1`, r.at("src/widget"))
+		r.Logf("%s fails in the cage: %s\n%v", c.ID, c.Command, err)
 	}
 }
 
-// differences are what is not as it was outside the worktree, but for new objects and the agent's branches.
-func (r *evalRun) differences(t *testing.T) (list []string) {
-	t.Helper()
-	const git = "src/widget/.git/"
-	ours := func(name string) bool {
-		below := func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
-		return below(r.worktree) && !strings.HasPrefix(name, git) ||
-			slices.ContainsFunc([]string{"objects", "refs", "logs", "worktrees", "index", "HEAD", "packed-refs", "ORIG_HEAD"},
-				func(of string) bool { return below(git + of) })
+func (f *figures) count(n *int, so bool) {
+	if so {
+		*n++
 	}
-	is, was := r.list(t, r.base), r.list(t, r.kept)
-	for name, what := range is {
-		if was[name] != what && !ours(name) {
-			list = append(list, name+": "+what+", was "+was[name])
-		}
-	}
-	for name := range was {
-		if _, there := is[name]; !there && !ours(name) {
-			list = append(list, name+" is gone")
-		}
-	}
-	return list
 }
 
-func (r *evalRun) list(t *testing.T, root string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		name := strings.TrimPrefix(strings.TrimPrefix(path, root), "/")
-		what := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			what += " " + info.ModTime().UTC().String() + " " + string(text[:min(len(text), 4096)])
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			what += " " + target
-		}
-		all[name] = what
-		return nil
-	}))
-	return all
+// plain runs a call without a cage, and says what it changed.
+func (r *evalRun) plain(c labelled) (error, []string) {
+	r.fresh()
+	err := r.run(c, false)
+	is := look(r.T, filepath.Join(r.base, "w"))
+	r.stale = !maps.Equal(is, r.was)
+	return err, r.changes(is)
+}
+
+// caged runs a call in the cage, and says what it changed. Where everything is as it was git finds what it found before.
+func (r *evalRun) caged(c labelled) (error, []string) {
+	r.fresh()
+	must.Do(r.T, os.RemoveAll(filepath.Join(r.base, "data")))
+	cached := stamps(filepath.Join(r.base, "cache"))
+	err := r.run(c, true)
+	is := look(r.T, filepath.Join(r.base, "w"))
+	changes := r.changes(is)
+	if !maps.Equal(stamps(filepath.Join(r.base, "cache")), cached) {
+		changes = append(changes, "the user's cache")
+	}
+	if r.stale = !maps.Equal(is, r.was); r.stale {
+		changes = append(changes, r.started(r.host(), r.mine())...)
+		r.sh(`git -C "$1" fsck --no-dangling --no-progress`, r.host())
+	}
+	return err, changes
 }

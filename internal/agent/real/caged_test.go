@@ -22,16 +22,8 @@ func TestAgentsWorkInACage(t *testing.T) {
 		outside := t.TempDir()
 		w := newWork(t, agent, commit("hello.txt", "hello"), agenttest.Shell("touch "+outside+"/ran; git tag here"),
 			agenttest.Say("First."), commit("more.txt", "more"), agenttest.Say("Second."))
-		home := t.TempDir()
-		lay(t, filepath.Join(home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
-		lay(t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = A\n\temail = a@b\n")
-		lay(t, filepath.Join(home, ".config", "cco", "config.toml"), "[guard]\nshow = [\"KEY\"]\n")
-		run := agenttest.Run{Agent: agent, Model: w.model, Dir: w.repo, Home: home}
 		for _, args := range [][]string{nil, again[agent]} {
-			run.Args = args
-			argv, env := run.Command(agenttest.Program(t, agent))
-			w.env = append(env, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
-			w.run(0, append([]string{"guard", "run", "--"}, argv...)...)
+			w.run(0, append([]string{"guard", "run", "--"}, w.atHome(args...)...)...)
 		}
 		w.pulled("hello.txt", "hello")
 		w.pulled("more.txt", "more")
@@ -42,6 +34,20 @@ func TestAgentsWorkInACage(t *testing.T) {
 			t.Errorf("the tag %s came over", tags)
 		}
 	})
+}
+
+// atHome is how the agent is started without a person in the home of somebody who has used it before.
+func (w *work) atHome(args ...string) (argv []string) {
+	home := filepath.Join(filepath.Dir(w.repo), "home")
+	lay(w.t, filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding":true,"lastOnboardingVersion":"2.1.325",
+		"theme":"dark","bypassPermissionsModeAccepted":true,"customApiKeyResponses":{"approved":["none"],"rejected":[]}}`)
+	lay(w.t, filepath.Join(home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
+	lay(w.t, filepath.Join(home, ".gitconfig"), "[user]\n\tname = A\n\temail = a@b\n")
+	lay(w.t, filepath.Join(home, ".config", "cco", "config.toml"), "[guard]\nshow = [\"KEY\"]\n")
+	run := agenttest.Run{Agent: w.agent, Model: w.model, Dir: w.repo, Home: home, Args: args}
+	argv, env := run.Command(agenttest.Program(w.t, w.agent))
+	w.env = append(env, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
+	return argv
 }
 
 // lay makes a file.

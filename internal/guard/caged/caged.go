@@ -35,6 +35,8 @@ type Cage struct {
 	GitDir string
 	Wrap   bool
 	Way    Way
+	// Ready is waited for before the program starts: what the cage shows may be made while it is planned.
+	Ready func() error
 	// Alone has no network, no home and no caches: it is for cco's own steps on the private repository.
 	Alone bool
 }
@@ -74,6 +76,14 @@ type User struct {
 
 // Mount shows a file or directory of the host, or hides it.
 type Mount = jail.Mount
+
+// Await waits until everything is there that the cage shows.
+func (c *Cage) Await() error {
+	if c.Ready == nil {
+		return nil
+	}
+	return c.Ready()
+}
 
 // Missing are the settings that the worktree lacks, in whose place the cage puts something. Git is to overlook them.
 func (c *Cage) Missing() (names []string) {

@@ -40,6 +40,9 @@ func (c *Cage) Run(ctx context.Context, e box.Exec) error {
 	if !c.bare() {
 		held.Scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
 	}
+	if err := c.Await(); err != nil {
+		return err
+	}
 	return held.Run(ctx, e)
 }
 
