@@ -21,10 +21,20 @@ var (
 	value  = expr(`(?i)^[\s"'-]*(?:value["']?\s*[:=]|<string>)`)
 )
 
+// calls and gives say quickly whether a line may name a secret, or give a value.
+func calls(text []byte) bool {
+	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) || bytes.Contains(text, []byte("AME")) ||
+		bytes.Contains(text, []byte("EY"))) && naming().Match(text)
+}
+
+func gives(text []byte) bool {
+	return (bytes.Contains(text, []byte("alue")) || bytes.Contains(text, []byte("<string>"))) && value().Match(text)
+}
+
 // mayJoin says whether the next line may go on with a literal, or give the value to a name.
 func mayJoin(text []byte) bool {
 	t := bytes.TrimRight(text, " \t\r,;)")
-	return len(t) > 0 && (strings.IndexByte(`"'+\.&(`, t[len(t)-1]) >= 0 || naming().Match(text) || value().Match(text))
+	return len(t) > 0 && (strings.IndexByte(`"'+\.&(`, t[len(t)-1]) >= 0 || calls(text) || gives(text))
 }
 
 // joins says whether a line goes on with the one before it.
@@ -33,8 +43,8 @@ func joins(before string, text []byte) bool {
 	if len(t) == 0 {
 		return false
 	}
-	return strings.IndexByte("\"'`", t[0]) >= 0 && !naming().MatchString(before) || value().Match(text) && naming().MatchString(before) ||
-		naming().Match(text) && value().MatchString(before)
+	was := []byte(before)
+	return strings.IndexByte("\"'`", t[0]) >= 0 && !calls(was) || gives(text) && calls(was) || calls(text) && gives(was)
 }
 
 // meanings are other texts that a line stands for.

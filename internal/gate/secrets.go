@@ -179,6 +179,10 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 	if h.at <= s.upTo[h.rule] {
 		return false
 	}
+	if s.guess[h.rule] && strings.HasPrefix(strings.TrimPrefix(r.Regex, "(?i)"), "^") {
+		s.upTo[h.rule] = h.at
+		return s.apply(r, path, commit, no, string(text[h.at:min(len(text), h.at+farthest)]))
+	}
 	from, to := 0, len(text)
 	if len(text) > shortLine {
 		n := s.reach(r)
@@ -193,7 +197,7 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 		s.open = append(s.open, block{rule: h.rule, path: path, no: no, text: []byte(part + "\n")})
 		return false
 	}
-	return (!s.guess[h.rule] || looksRandom(part)) && s.apply(r, path, commit, no, part)
+	return (r.ID != generic || looksRandom(part)) && s.apply(r, path, commit, no, part)
 }
 
 // reach is how far behind its keyword the secret of a rule can end.
@@ -241,24 +245,21 @@ func longest(re *syntax.Regexp) int {
 	return min(sum, farthest)
 }
 
-// looksRandom says whether there is a run of six characters with a digit or a sign among them: without one a guess can't
-// match, and is slow.
+// looksRandom says whether there is a run of ten characters with a digit among them: without one the guess can't match,
+// and is slow.
 func looksRandom(text string) bool {
-	run, large, digit := 0, 0, false
+	run, digit := 0, false
 	for i := range len(text) {
 		b := text[i]
 		switch {
-		case b >= '0' && b <= '9' || strings.IndexByte("!@#$%^&*+?", b) >= 0:
+		case b >= '0' && b <= '9':
 			digit = true
-		case b > ' ' && b < 0x7f && strings.IndexByte("\"'`<>()[]{},;:", b) < 0:
+		case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || strings.IndexByte("_.=+/-", b) >= 0:
 		default:
-			run, large, digit = 0, 0, false
+			run, digit = 0, false
 			continue
 		}
-		if b >= 'A' && b <= 'Z' {
-			large++
-		}
-		if run++; run >= 6 && (digit || large > 3) {
+		if run++; run >= 10 && digit {
 			return true
 		}
 	}
