@@ -20,39 +20,39 @@ var noValue = []gitleaks.Allow{{Regexes: []string{`^[.~/^]`, `^\(\?`, `\\`, `^[A
 // ownRules find what gitleaks' rules leave out. All of them guess. An expression that begins with ^ is tried right behind
 // each of its words, which costs next to nothing where it does not fit.
 var ownRules = [...]gitleaks.Rule{
-	{ID: "password-in-an-address", Regex: `^[^\s/:@'"]{0,60}:([^\s/:@'"<>{}$*]{6,80})@[\w.\[-]`, Entropy: 2.5,
+	{ID: "password-in-an-address", Regex: `^[^\s/:@'"]*:([^\s/:@'"<>{}$*]{6,})@[\w.\[-]`, Entropy: 2.5,
 		Keywords: []string{"://"}, Allow: []gitleaks.Allow{{Target: "match",
 			Regexes: []string{`(?i)@(?:example|host\b|hostname)|x-access-token:|oauth2:|^:%`}}}},
-	{ID: "key-in-brackets", Regex: `^[\w.-]{0,40}["'](?:\]\s*=>?|,)\s*["']([^"'\s]{8,250})["']`,
+	{ID: "key-in-brackets", Regex: `^[\w.-]{0,40}["'](?:\]\s*=>?|,)\s*["']([^"'\s]{8,})["']`,
 		Keywords: secretWords, Entropy: 2.8, Allow: noValue},
 	{ID: "declared-with-a-type", Regex: `^\w{0,20}(?:\s*\??:\s*|\s+)(?:[\w<>\[\]|&.?*' ]{1,40}?|\{[^{}"']{1,40}\})\s*:?=\s*` +
-		`[rbuf]?["'\x60]([^"'\x60\s]{8,250})["'\x60]`, Keywords: secretWords, Entropy: 3, Allow: noValue},
+		`[rbuf]?["'\x60]([^"'\x60\s]{8,})["'\x60]`, Keywords: secretWords, Entropy: 3, Allow: noValue},
 	{ID: "assigned-to-a-name", Regex: `^\w{0,20}["']?\]?\s*(?:=>|:=|\?=|\|\|=|[=:(]|\)\s*\{)\s*(?:[\w.]{1,30}\(|\()?[@rbufL]{0,2}` +
-		`["'\x60]([^"'\x60\s]{8,250})["'\x60]`, Keywords: secretWords, Entropy: 3, Allow: noValue},
-	{ID: "set-in-plain-text", Regex: `^["']?\s*[=:]\s*([^\s"'\x60;,&#$<>{}()\[\]*\\]{8,100}[^\s"'\x60;,&#$<>{}()\[\]*\\.])` +
+		`["'\x60]([^"'\x60\s]{8,})["'\x60]`, Keywords: secretWords, Entropy: 3, Allow: noValue},
+	{ID: "set-in-plain-text", Regex: `^["']?\s*[=:]\s*([^\s"'\x60;,&#$<>{}()\[\]*\\]{8,}[^\s"'\x60;,&#$<>{}()\[\]*\\.])` +
 		`(?:$|[\s;"'&,\\])`, Keywords: secretWords, Entropy: 3.1, Allow: []gitleaks.Allow{{Regexes: []string{
 		`^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$`, `^[\w.-]+/[\w./:@-]+$`, `^https?://`, `^[a-z]+(?:[-_.:/][a-z]+)*$`,
 		`^[A-Z]+(?:[-_.:][A-Z]+)*$`, `^[\w-]+=`, `::`, `^v?\d+(?:\.\d+)+`, `^!`, `^%`, `->`, `^[./~]`}}}},
-	{ID: "element-of-xml", Regex: `^[\w.-]{0,10}(?:\s[^<>]{0,80})?(?:"\s*)?(?:</key>\s*<string)?>\s*([^<>\s${}]{8,150})\s*</`,
+	{ID: "element-of-xml", Regex: `^[\w.-]{0,10}(?:\s[^<>]{0,80})?(?:"\s*)?(?:</key>\s*<string)?>\s*([^<>\s${}]{8,})\s*</`,
 		Keywords: secretWords, Entropy: 2.5},
-	{ID: "name-with-a-value", Regex: `(?i)^[\w.:-]{0,20}["']?\s*[,;]?\s*["']?value["']?\s*[:=]\s*["']?([^\s"'${}<>]{8,150})`,
+	{ID: "name-with-a-value", Regex: `(?i)^[\w.:-]{0,20}["']?\s*[,;]?\s*["']?value["']?\s*[:=]\s*["']?([^\s"'${}<>]{8,})`,
 		Keywords: secretWords, Entropy: 2.8},
-	{ID: "defined-or-written", Regex: `^\w{0,20}\s+(?:is:?\s+)?["'\x60]([^"'\x60\s]{8,150})["'\x60]`, Keywords: secretWords,
+	{ID: "defined-or-written", Regex: `^\w{0,20}\s+(?:is:?\s+)?["'\x60]([^"'\x60\s]{8,})["'\x60]`, Keywords: secretWords,
 		Entropy: 2.8, Allow: noValue},
 	{ID: "private-key-in-base64", Regex: `(?i)^B(?:SU0EgUF|QUklW|FQyBQ|PUEVO|FTkNS|EU0Eg)[A-Za-z0-9+/=]{40,}`,
 		Keywords: []string{"ls0tls1crudjti"}},
-	{ID: "user-password-and-host", Regex: `[\w.-]{1,40}:([^\s:@"'/]{8,80})@(?:tcp|unix|udp)\(`, Keywords: []string{"@tcp(", "@unix("},
+	{ID: "user-password-and-host", Regex: `[\w.-]{1,40}:([^\s:@"'/]{8,})@(?:tcp|unix|udp)\(`, Keywords: []string{"@tcp(", "@unix("},
 		Entropy: 2.8},
-	{ID: "bearer-token", Regex: `^\s*([A-Za-z0-9._~+/-]{20,500}=*)`, Entropy: 3.5,
+	{ID: "bearer-token", Regex: `^\s*([A-Za-z0-9._~+/-]{20,}=*)`, Entropy: 3.5,
 		Keywords: []string{"bearer ", "authorization: token ", "authorization: basic "}},
-	{ID: "session-cookie", Regex: `^([A-Za-z0-9%._-]{32,300})`, Entropy: 3.2,
+	{ID: "session-cookie", Regex: `^([A-Za-z0-9%._-]{32,})`, Entropy: 3.2,
 		Keywords: []string{"session=", "sessionid=", "session_id=", "sid=", "sess=", "remember_token="}},
 	{ID: "age-key", Regex: `^[A-Z0-9]{50,}`, Keywords: []string{"age-secret-key-1"}},
 	{ID: "telegram-bot", Regex: `\b(\d{8,10}:AA[\w-]{32,34})\b`, Keywords: []string{":aa"}},
 	{ID: "discord-bot", Regex: `\b([MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40})\b`, Keywords: []string{"login(", "discord"}},
 	{ID: "pgpass", Regex: `^[^:\s]+:[^:\s]+:(\S{6,})\s*$`, Keywords: []string{":*:", ":5432:", ":5433:", ":6432:"}},
 	{ID: "key-file", Path: `(?:^|/)(?:config/(?:master|credentials/\w+)\.key|id_(?:rsa|dsa|ecdsa|ed25519))$`},
-	{ID: "user-and-password", Regex: `^\s*["']?(?:[\w.@-]{1,40}[:"', ]+)?["']?([^\s"':${}<>]{8,100})["']?`, Entropy: 3.2,
+	{ID: "user-and-password", Regex: `^\s*["']?(?:[\w.@-]{1,40}[:"', ]+)?["']?([^\s"':${}<>]{8,})["']?`, Entropy: 3.2,
 		Keywords: []string{"curl -u ", "--user ", "--user=", "--password ", "--password=", "--pass=", "--token=", "--token ",
 			"--api-key=", "--api-key ", "auth=(", "auth = (", "sshpass -p"}},
 }
