@@ -21,8 +21,8 @@ func TestTheGateOnATerminal(t *testing.T) {
 	master, slave, err := pty.Open()
 	must.Do(t, err)
 	defer func() { _ = master.Close() }()
-	a := &commands{App: &app.App{IO: &term.Streams{In: slave, Out: slave, Err: slave, InTTY: true, OutTTY: true, ErrTTY: true,
-		Color: true}}}
+	a := &commands{App: &app.App{IO: &term.Streams{In: slave, Out: slave, Err: slave, InTTY: true, OutTTY: true,
+		ErrTTY: true, Color: true}}}
 	found := gate.Group{Kind: "install", Danger: gate.High, Response: gate.Ask, Says: "runs at install", Count: 1,
 		Findings: []gate.Finding{{Kind: "install", Danger: gate.High, Path: "setup.py", Says: "is code", Text: "+\x1b[2Jx"}}}
 	a.findings(gate.Report{Groups: []gate.Group{found}}, gate.Policy{})

@@ -29,8 +29,10 @@ type listRow struct {
 
 var listRows = [...]listRow{
 	{at: "package-lock.json npm-shrinkwrap.json", lock: true,
-		name:     `registry\.(?:npmjs\.org|yarnpkg\.com)/((?:@[\w.-]+/)?[\w.-]+)/-/|"(?:[^"]*/)?node_modules/((?:@[\w.-]+/)?[\w.-]+)": \{`,
-		registry: "npm", manifest: "package.json", read: readJSON, names: "packages/*/version packages/*/link dependencies/*/version"},
+		name: `registry\.(?:npmjs\.org|yarnpkg\.com)/((?:@[\w.-]+/)?[\w.-]+)/-/|` +
+			`"(?:[^"]*/)?node_modules/((?:@[\w.-]+/)?[\w.-]+)": \{`,
+		registry: "npm", manifest: "package.json", read: readJSON,
+		names: "packages/*/version packages/*/link dependencies/*/version"},
 	{at: "yarn.lock", name: `^"?((?:@[\w.-]+/)?[\w.-]+)@[^:].*:$`, lock: true, registry: "npm"},
 	{at: "pnpm-lock.yaml", name: `^  ['"]?/?((?:@[\w.-]+/)?[\w.-]+)[@/]\d[^:]*['"]?:`, lock: true, registry: "npm"},
 	{at: "bun.lock", name: `^\s*"((?:@[\w.-]+/)?[\w.-]+)": \["`, lock: true, registry: "npm"},
@@ -39,9 +41,11 @@ var listRows = [...]listRow{
 	{at: "vendor/modules.txt", name: `^# (\S+) v`, lock: true, registry: "go"},
 	{at: "cargo.lock", name: `^name = "([^"]+)"`, lock: true, registry: "crates", manifest: "Cargo.toml", read: readTOML,
 		names: "package/*/name"},
-	{at: "poetry.lock uv.lock pdm.lock", name: `^name = "([^"]+)"`, lock: true, registry: "pypi", manifest: "pyproject.toml",
-		read: readTOML, names: "package/*/name"},
-	{at: "pipfile.lock", name: `^        "([\w.-]+)": \{`, lock: true, registry: "pypi", manifest: "Pipfile.", read: readJSON,
+	{at: "poetry.lock uv.lock pdm.lock", name: `^name = "([^"]+)"`, lock: true, registry: "pypi",
+		manifest: "pyproject.toml",
+		read:     readTOML, names: "package/*/name"},
+	{at: "pipfile.lock", name: `^        "([\w.-]+)": \{`, lock: true, registry: "pypi", manifest: "Pipfile.",
+		read:  readJSON,
 		names: "default/*/** develop/*/**"},
 	{at: "composer.lock", name: `"name": "([\w.-]+/[\w.-]+)"`, lock: true, forges: true, manifest: "composer.json",
 		read: readJSON, names: "packages/*/name packages-dev/*/name"},
@@ -64,12 +68,15 @@ var listRows = [...]listRow{
 	{at: "pom.xml", name: `<artifactId>([\w.-]+)</artifactId>`},
 	{at: "*.csproj *.fsproj *.vbproj directory.packages.props packages.config",
 		name: `(?i)<(?:PackageReference|PackageVersion|package)\s+(?:Include|Update|id)="([^"]+)"`},
-	{at: "mix.exs", name: `\{:(\w+),\s*["~>\w]`}, {at: "package.swift", name: `\.package\(.*?url:\s*"([^"]+)"`, forges: true},
+	{at: "mix.exs", name: `\{:(\w+),\s*["~>\w]`}, {at: "package.swift", name: `\.package\(.*?url:\s*"([^"]+)"`,
+		forges: true},
 	{at: "*.gemspec", name: `add_(?:runtime_|development_)?dependency[\s(]+["']([\w.-]+)["']`, registry: "rubygems"},
-	{at: "*.sbt build.sc project/*.scala", name: `"([\w.-]+)"\s*%%?%?\s*"`}, {at: "podfile", name: `\bpod\s+["']([^"']+)["']`},
+	{at: "*.sbt build.sc project/*.scala", name: `"([\w.-]+)"\s*%%?%?\s*"`}, {at: "podfile",
+		name: `\bpod\s+["']([^"']+)["']`},
 	{at: "*.cabal", name: `^\s*,?\s*([a-z][a-z0-9-]+)\s*[><=^]`}, {at: "chart.yaml", name: `^\s*-\s*name:\s*(\S+)`},
 	{at: "setup.py", name: `^\s*["']([A-Za-z][\w.-]*)\s*(?:\[[\w,]*\])?\s*[<>=~!]=?`, registry: "pypi"},
-	{at: "paket.dependencies", name: `^\s*nuget\s+(\S+)`}, {at: "conanfile.txt conanfile.py", name: `["']?([a-z][\w.-]+)/[\d.]+`},
+	{at: "paket.dependencies", name: `^\s*nuget\s+(\S+)`}, {at: "conanfile.txt conanfile.py",
+		name: `["']?([a-z][\w.-]+)/[\d.]+`},
 	{at: "cpanfile makefile.pl build.pl", name: `requires\s+["']([\w:]+)["']|["']([\w:]+::\w+)["']\s*=>`},
 	{at: "rebar.config", name: `^\s*\{(\w+),\s*["{]`}, {at: "deps.edn project.clj", name: `([\w.-]+/[\w.-]+)\s+[{"]`},
 	{at: "shard.yml", name: `^  ([\w.-]+):$`}, {at: "*.nimble", name: `requires\s+"(\w+)`},
@@ -91,13 +98,15 @@ var (
 		`\b(?:file|link|portal):\.{0,2}/[^\s"',]*`)
 	checksum    = expr(`(?:sha\d+[-:=]|h1:|md5[-:=])?[A-Za-z0-9+/]{26,}={0,2}|[0-9a-f]{32,}`)
 	runsAtSetUp = expr(`"hasInstallScript"\s*:\s*true|^\s*requiresBuild: true`)
-	registries  = expr(`^(?:registry\.npmjs\.org|registry\.yarnpkg\.com|pypi\.org|files\.pythonhosted\.org|rubygems\.org|` +
+	registries  = expr(`^(?:registry\.npmjs\.org|registry\.yarnpkg\.com|pypi\.org|files\.pythonhosted\.org|` +
+		`rubygems\.org|` +
 		`crates\.io|repo1?\.maven\.(?:apache\.)?org|api\.nuget\.org)$`)
 	usualSources = expr(`^(?:registry\.npmjs\.org|registry\.yarnpkg\.com|pypi\.org|files\.pythonhosted\.org|` +
 		`(?:index\.|static\.)?crates\.io|rubygems\.org|(?:repo\.)?packagist\.org|npm\.jsr\.io|jsr\.io|deno\.land|esm\.sh|` +
 		`repo1?\.maven\.(?:apache\.)?org|plugins\.gradle\.org|services\.gradle\.org|api\.nuget\.org|proxy\.golang\.org|` +
 		`hex\.pm|repo\.hex\.pm|pub\.dev|registry\.terraform\.io|github\.com/rust-lang/crates\.io-index|www\.w3\.org.*|` +
-		`maven\.apache\.org.*|schemas\.microsoft\.com.*|opencollective\.com.*|tidelift\.com.*|feross\.org.*|dl\.google\.com|` +
+		`maven\.apache\.org.*|schemas\.microsoft\.com.*|opencollective\.com.*|tidelift\.com.*|feross\.org.*|` +
+		`dl\.google\.com|` +
 		`getcomposer\.org.*|json\.schemastore\.org.*|conda\.anaconda\.org|(?:www\.)?patreon\.com.*|paypal\.me.*)$`)
 	forge = expr(`^(?:github\.com|codeload\.github\.com|gitlab\.com|bitbucket\.org|codeberg\.org|git\.sr\.ht|` +
 		`api\.github\.com|raw\.githubusercontent\.com|gist\.github\.com)$`)
@@ -141,7 +150,8 @@ func (x *examination) lists() error {
 			continue
 		}
 		if r.lock && c.gone() {
-			x.add(Finding{Kind: depsOf, Danger: Medium, Path: c.path, Says: "the lockfile was removed: versions are free to change"})
+			x.add(Finding{Kind: depsOf, Danger: Medium, Path: c.path,
+				Says: "the lockfile was removed: versions are free to change"})
 			continue
 		}
 		if err := x.newSources(c, r); err != nil {
@@ -160,7 +170,8 @@ func (x *examination) lists() error {
 		}
 		x.redirected(c)
 		if r.lock && (c.cut || c.binary || broken) {
-			x.add(Finding{Kind: depsOf, Danger: Medium, Path: c.path, Says: "the lockfile has changed in a way that is not looked at"})
+			x.add(Finding{Kind: depsOf, Danger: Medium, Path: c.path,
+				Says: "the lockfile has changed in a way that is not looked at"})
 		}
 		if r.name == "" {
 			continue
@@ -237,7 +248,8 @@ func (x *examination) redirected(c *change) {
 	}
 	for _, l := range c.added {
 		for _, s := range sources(l.text, false) {
-			if old := was[l.hunk]; len(old) == 1 && old[0] != s && strings.Contains(s, "/") && path.Base(old[0]) == path.Base(s) {
+			if old := was[l.hunk]; len(old) == 1 && old[0] != s && strings.Contains(s, "/") &&
+				path.Base(old[0]) == path.Base(s) {
 				x.add(Finding{Kind: "packages", Danger: High, Path: c.path, Line: l.no, Text: show("+", l.text),
 					Says: "a package comes from another repository, was: " + old[0]})
 				return
@@ -335,7 +347,8 @@ func requirements(keys []string, from leaves, no func(string) int) map[string]re
 		parts := strings.Split(at, "/")
 		last := parts[len(parts)-1]
 		_, notIndex := strconv.Atoi(last)
-		if notIndex == nil || strings.Contains(value, "\n") || strings.HasSuffix(last, "_require") || last == "install_requires" {
+		if notIndex == nil || strings.Contains(value, "\n") || strings.HasSuffix(last, "_require") ||
+			last == "install_requires" {
 			for line := range strings.Lines(value) {
 				if m := leadingName().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 					add(m[1], req{version: strings.TrimSpace(m[2]), no: no(at)})
@@ -515,7 +528,8 @@ func (x *examination) disagree(c *change, asked map[string]req) {
 					x.add(Finding{Kind: depsOf, Danger: Medium, Path: name, Says: "the lockfile was made for another version",
 						Text: show("", fmt.Sprintf("%s %s, not %s", n, made, asked[n].version))})
 				}
-				if p := asked[n]; p.from == "" && !known[normal(n)] && !strings.HasPrefix(p.version, inside) && n != "php" && !strings.HasPrefix(n, "ext-") && n != "python" {
+				if p := asked[n]; p.from == "" && !known[normal(n)] && !strings.HasPrefix(p.version, inside) && n != "php" &&
+					!strings.HasPrefix(n, "ext-") && n != "python" {
 					missing = append(missing, n)
 				}
 			}

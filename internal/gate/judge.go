@@ -63,7 +63,8 @@ func (x *examination) place(c *change, r *place) error {
 	}
 	if c.binary || c.cut {
 		f.Danger = High
-		f.Says += map[bool]string{true: ", and nobody can read it", false: ", and has more lines than are looked at"}[c.binary]
+		f.Says += map[bool]string{true: ", and nobody can read it",
+			false: ", and has more lines than are looked at"}[c.binary]
 	}
 	lines, sign := c.added, "+"
 	if len(lines) == 0 {
@@ -303,7 +304,8 @@ func (x *examination) unknown() error {
 }
 
 // manifests stand at the root of a package.
-const manifests = "package.json pyproject.toml setup.py cargo.toml go.mod gemfile composer.json pom.xml build.gradle* " +
+const manifests = "package.json pyproject.toml setup.py cargo.toml go.mod gemfile composer.json pom.xml " +
+	"build.gradle* " +
 	"mix.exs pubspec.yaml *.csproj *.gemspec package.swift cmakelists.txt deno.json"
 
 // dotPart splits a path before its first part that begins with a dot: where that stands, and all up to it.

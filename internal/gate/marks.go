@@ -19,12 +19,15 @@ type mark struct {
 }
 
 var marks = [...]mark{
-	{".go", "//go:", expr(`^//go:(?:generate|linkname|debug|cgo_\w+)\s`), "build", "go runs it, or hands it to the compiler", nil},
+	{".go", "//go:", expr(`^//go:(?:generate|linkname|debug|cgo_\w+)\s`), "build",
+		"go runs it, or hands it to the compiler", nil},
 	{".go", "#cgo", expr(`^\s*(?://)?\s*#cgo\s`), "build", "go hands it to the C compiler", nil},
 	{".go", "func TestMain(", expr(`^func TestMain\(`), "test", "runs before any test", nil},
-	{".tf", "", expr(`\b(?:local-exec|remote-exec|provisioner|user_data)\b|data\s+"external"`), "build", "terraform runs it", nil},
+	{".tf", "", expr(`\b(?:local-exec|remote-exec|provisioner|user_data)\b|data\s+"external"`), "build",
+		"terraform runs it", nil},
 	{"", "vim:", expr(`(?:^|\s)(?:vi|vim|Vim)(?:[<=>]?\d+)?:\s*\S`), "editor", "vim acts on it when the file is opened",
-		expr(`(?i)(?:vi|vim)(?:[<=>]?\d+)?:\s*(?:set?\s+)?(?:(?:ts|sw|sts|tw|ft|et|noet|ai|si|cc|ff|fenc|syn|syntax|tabstop|` +
+		expr(`(?i)(?:vi|vim)(?:[<=>]?\d+)?:\s*(?:set?\s+)?(?:(?:ts|sw|sts|tw|ft|et|noet|ai|si|cc|ff|fenc|syn|syntax|` +
+			`tabstop|` +
 			`shiftwidth|softtabstop|textwidth|filetype|expandtab|noexpandtab|fileencoding|spell|nospell|nowrap|wrap|cindent|` +
 			`smartindent|autoindent|fdm|foldmethod|fdl|foldlevel|foldmarker|fmr|encoding|nu|number|list|nolist|tags)` +
 			`(?:=[\w.,{}/-]*)?[\s:]*)*(?:\*/|-->)?\s*$`)},
@@ -32,7 +35,8 @@ var marks = [...]mark{
 		expr(`-\*-\s*(?:(?:coding|mode|tab-width|c-basic-offset|indent-tabs-mode|fill-column|buffer-read-only|encoding|` +
 			`lexical-binding|c-file-style|py-indent-offset|buffer-file-coding-system|js-indent-level|sh-basic-offset|` +
 			`default-directory|truncate-lines|no-byte-compile|origami-fold-style)\s*:\s*[\w.+/" -]*;?\s*)*-\*-`)},
-	{"", "Local Variables:", expr(`Local Variables:\s*\S{0,4}$`), "editor", "emacs acts on what follows when the file is opened", nil},
+	{"", "Local Variables:", expr(`Local Variables:\s*\S{0,4}$`), "editor",
+		"emacs acts on what follows when the file is opened", nil},
 }
 
 // marked says which row a line falls under; nil if none.

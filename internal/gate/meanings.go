@@ -23,7 +23,8 @@ var (
 
 // calls and gives say quickly whether a line may name a secret, or give a value.
 func calls(text []byte) bool {
-	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) || bytes.Contains(text, []byte("AME")) ||
+	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) || bytes.Contains(text,
+		[]byte("AME")) ||
 		bytes.Contains(text, []byte("EY"))) && naming().Match(text)
 }
 
@@ -55,7 +56,8 @@ func meanings(before string, text []byte) (all []string) {
 		case b == '"' || b == '\'' || b == '`':
 			quotes++
 			escaped = escaped || i > 0 && text[i-1] == '\\'
-		case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '_' || b == '-':
+		case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '_' ||
+			b == '-':
 			run++
 			longest = max(longest, run)
 			continue

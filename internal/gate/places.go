@@ -39,7 +39,8 @@ const depsOf = "dependencies"
 var places = [...]place{
 	// on install: code that nothing lowers
 	{kind: "", at: "gemfile.lock *.gemfile.lock gems.locked"},
-	{kind: "install", at: `hatch_build.py *.podspec *.rockspec pre-link.* post-link.* pre-unlink.* recipe/build.* recipe/meta.yaml
+	{kind: "install", at: `hatch_build.py *.podspec *.rockspec pre-link.* post-link.* pre-unlink.* recipe/build.*
+		recipe/meta.yaml
 		conda.recipe/ recipe/recipe.yaml setup.py build.rs extconf.rb *.gemspec binding.gyp *.gypi *.gyp`,
 		says: "is code that runs when the package is installed"},
 	{kind: "install", at: `.pnpmfile.cjs .pnpmfile.mjs pnpmfile.js pnpmfile.cjs yarn.config.cjs constraints.pro
@@ -142,12 +143,14 @@ var places = [...]place{
 				tool/uv/pip/** tool/rye/sources/** tool/pixi/project/channels/** tool/pixi/workspace/channels/** tool/uv/no-*
 				tool/uv/prerelease tool/uv/resolution tool/uv/exclude-newer tool/uv/constraint-dependencies/**
 				tool/uv/override-dependencies/**`, "packages", "decides where packages come from", ""},
-			{`tool/pytest/** tool/tox/** tool/nox/** tool/hatch/envs/** tool/coverage/** tool/mutmut/** tool/hypothesis/**`, "test",
+			{`tool/pytest/** tool/tox/** tool/nox/** tool/hatch/envs/** tool/coverage/** tool/mutmut/** tool/hypothesis/**`,
+				"test",
 				"decides what tests run, and what runs with them", ""},
 			{`project/dependencies/** project/dependencies project/optional-dependencies/** dependency-groups/**
 				tool/poetry/dependencies/** tool/poetry/dev-dependencies/** tool/poetry/group/** tool/poetry/extras/**
 				tool/pdm/dev-dependencies/** tool/uv/dev-dependencies/** tool/rye/dev-dependencies/** tool/pixi/dependencies/**
-				tool/pixi/pypi-dependencies/** tool/pixi/feature/** tool/uv/dev-dependencies tool/flit/metadata/requires/**`, depsOf,
+				tool/pixi/pypi-dependencies/** tool/pixi/feature/** tool/uv/dev-dependencies tool/flit/metadata/requires/**`,
+				depsOf,
 				"", ""},
 			{`tool/poe/** tool/pdm/scripts/** tool/taskipy/** tool/rye/scripts/** tool/invoke/** tool/pixi/tasks/**
 				tool/cibuildwheel/** tool/poetry/scripts/** project/scripts/** project/entry-points/** project/gui-scripts/**
@@ -164,7 +167,8 @@ var places = [...]place{
 				tool/poetry/classifiers/** tool/poetry/urls/** tool/poetry/maintainers/** tool/poetry/package-mode tool/black/**
 				tool/ruff/** tool/isort/** tool/mypy/** tool/codespell/** tool/docformatter/** tool/yapf/** tool/flake8/**
 				tool/autopep8/** tool/interrogate/** tool/vulture/** tool/pydocstyle/** tool/bandit/** tool/typos/**
-				tool/uv/package tool/uv/required-version tool/uv/default-groups/** tool/refurb/** tool/deptry/** tool/ty/**`, "", "",
+				tool/uv/package tool/uv/required-version tool/uv/default-groups/** tool/refurb/** tool/deptry/** tool/ty/**`,
+				"", "",
 				""},
 		}},
 	{kind: "install", at: "cargo.toml", says: "cargo runs what is named there when the crate is built or installed",
@@ -184,7 +188,8 @@ var places = [...]place{
 				example/** bench/** test/** badges/** package/metadata/** lib/edition`, "", "", ""},
 		}},
 	{kind: "install", at: "bunfig.toml .bunfig.toml", says: "decides what bun runs at every start and install",
-		read: readTOML, keys: []key{{"install/registry install/registry/** install/scopes/** install/production install/optional" +
+		read: readTOML, keys: []key{{"install/registry install/registry/** install/scopes/** install/production" +
+			" install/optional" +
 			" install/dev install/peer install/exact install/frozenLockfile install/minimumReleaseAge install/linker",
 			"packages", "decides where packages come from", ""},
 			{"test/coverage* test/timeout test/coverageThreshold/**", "test", "decides what tests run", ""}}},
@@ -200,8 +205,11 @@ var places = [...]place{
 		hooks/pre-rebase hooks/post-rewrite hooks/applypatch-msg hooks/pre-applypatch hooks/post-applypatch
 		hooks/pre-merge-commit hooks/pre-auto-gc hooks/reference-transaction hooks/pre-receive hooks/update
 		hooks/post-receive hooks/post-update hooks/push-to-checkout hooks/fsmonitor-watchman hooks/sendemail-validate
-		hooks/pre-commit.sh hooks/pre-commit.py hooks/pre-commit.js hooks/pre-push.sh hooks/pre-push.py hooks/pre-push.js hooks/commit-msg.sh hooks/commit-msg.py hooks/commit-msg.js hooks/post-checkout.sh hooks/post-checkout.py hooks/post-checkout.js hooks/post-merge.sh hooks/post-merge.py hooks/post-merge.js
-		hooks/post-commit.sh hooks/post-commit.py hooks/post-commit.js .lefthook/ .cargo-husky/ .lefthook-local/ .captainhook/`, says: "git runs it as a hook"},
+		hooks/pre-commit.sh hooks/pre-commit.py hooks/pre-commit.js hooks/pre-push.sh hooks/pre-push.py hooks/pre-push.js
+			hooks/commit-msg.sh hooks/commit-msg.py hooks/commit-msg.js hooks/post-checkout.sh hooks/post-checkout.py
+			hooks/post-checkout.js hooks/post-merge.sh hooks/post-merge.py hooks/post-merge.js
+		hooks/post-commit.sh hooks/post-commit.py hooks/post-commit.js .lefthook/ .cargo-husky/ .lefthook-local/
+			.captainhook/`, says: "git runs it as a hook"},
 	{kind: "commit", at: `.pre-commit-config.yaml .pre-commit-config.yml prek.toml prek.yaml`,
 		says: "decides what runs when you commit", read: readYAML, keys: []key{
 			{"repos/*/rev", "commit", "another version of hooks that run when you commit", Tell},
@@ -240,7 +248,8 @@ var places = [...]place{
 			[*]/editor.wordWrap [*]/editor.rulers/** [*]/files.* spellright.* todo-tree.* markdown.*`, "", "", ""}}},
 	{kind: "editor", at: ".vscode/extensions.json .vscode/*.code-snippets .vscode/launch.json", answer: Tell,
 		danger: Low, says: "VS Code offers it when the project is opened"},
-	{kind: "editor", at: ".vscode/ .vscode-test/ .vscode-insiders/ .vscode-server/ .vscodium/ *.code-workspace .cursor/settings.json",
+	{kind: "editor", at: ".vscode/ .vscode-test/ .vscode-insiders/ .vscode-server/ .vscodium/ *.code-workspace" +
+		" .cursor/settings.json",
 		says: "takes hold when VS Code opens the project"},
 	{kind: "", at: `.idea/.gitignore .idea/dictionaries/ .idea/copyright/ .idea/codestyles/ .idea/icon.* .idea/.name
 		.idea/scopes/ .idea/inspectionprofiles/`},
@@ -261,13 +270,15 @@ var places = [...]place{
 		.geany/ *.geany *.xcworkspace/contents.xcworkspacedata *.xcuserdata/ .swiftpm/ .fvm/ .komodotools/`,
 		says: "takes hold when an editor opens the project"},
 	{kind: "editor", at: `hie.yaml hie-bios.sh .hie-bios .pnp.cjs .pnp.js .pnp.loader.mjs .yarn/sdks/ .trunk/ trunk.yaml
-		.solargraph.yml .ruby-lsp/ sorbet/config .sorbet/ .formatter.exs .elixir_ls/ .ensime .ccls .clangd .ccls-cache/ .jdtls/
+		.solargraph.yml .ruby-lsp/ sorbet/config .sorbet/ .formatter.exs .elixir_ls/ .ensime .ccls .clangd .ccls-cache/
+			.jdtls/
 		.pyre_configuration omnisharp.json pyrightconfig.json .watchmanconfig .watchman.json .merlin .flowconfig .nrepl.edn
 		.lsp/ .clj-kondo/ .dir-locals.* .tours/ launchsettings.json .cquery .rls.toml rust-analyzer.toml .rust-analyzer.toml
 		.pylsp* .ctags .ctags.d/ .phan/ .serena/`, says: "language servers run or read it when the project is opened"},
 
 	// on entering a directory or starting a shell, a debugger or the like there
-	{kind: "editor", at: `.envrc .envrc.* .direnv/ .direnvrc direnvrc .direnv.toml .autoenv .autoenv.* .autoenv_leave.* .env.zsh
+	{kind: "editor", at: `.envrc .envrc.* .direnv/ .direnvrc direnvrc .direnv.toml .autoenv .autoenv.* .autoenv_leave.*
+		.env.zsh
 		.env.leave .env.enter .in .out .dirrc .ondirrc .shadowenv.d/ .smartcd/ .smartcd_* .localrc .zshrc.local .bash_enter
 		.bash_leave .kv-bash .dotenv.sh .profile.local`, says: "the shell runs it when you enter the directory"},
 	{kind: "editor", at: `.tool-versions .nvmrc .node-version .python-version .ruby-version .java-version .go-version
@@ -275,7 +286,8 @@ var places = [...]place{
 		.deno-version .perl-version .lua-version .crystal-version .kotlin-version .zig-version .ruby-gemset .xcode-version`,
 		says: "version managers act on it when you enter the directory", read: readVersions,
 		keys: []key{{"version/**", "build", "which version of a tool is used", ""}}},
-	{kind: "editor", at: `mise.toml .mise.toml mise.*.toml .mise.*.toml .mise/ mise/config.toml mise-tasks/ .config/mise.toml
+	{kind: "editor", at: `mise.toml .mise.toml mise.*.toml .mise.*.toml .mise/ mise/config.toml mise-tasks/
+		.config/mise.toml
 		.config/mise/ .config/mise.*.toml .rtx.toml .rtx.*.toml`, says: "mise runs or sets it when you enter the directory"},
 	{kind: "editor", at: `.prototools devenv.nix devenv.yaml devenv.local.nix .flox/ .bashrc .zshrc .profile .bash_profile
 		.bash_login .bash_logout .zshenv .zprofile .zlogin .inputrc .tmux.conf .tmuxinator.yml .tmuxp.yaml .tmuxp.yml
@@ -283,7 +295,8 @@ var places = [...]place{
 		.nix-shell/ .mprocs.yaml .zshrc.d/ .bashrc.d/ .shellrc .lando.yml .envrc.local devbox.json .devbox/ .pkgx.yaml
 		.pkgx.yml hermit.hcl bin/hermit.hcl bin/activate-hermit .hermit/ .config/direnv/ .local/bin/ autorun.inf desktop.ini
 		.desktop *.desktop .directory`, says: "takes hold when you enter the directory or open it"},
-	{kind: "editor", at: `.rprofile .renviron rprofile.site .irbrc .pryrc .iex.exs .ghci .gdbinit .lldbinit .pdbrc .pdbrc.py
+	{kind: "editor", at: `.rprofile .renviron rprofile.site .irbrc .pryrc .iex.exs .ghci .gdbinit .lldbinit .pdbrc
+		.pdbrc.py
 		.python_startup .pythonrc .pythonrc.py .ocamlinit .octaverc startup.m .byebugrc .rdebugrc .ipython/ .erlang
 		user_default.erl .sqliterc .psqlrc .my.cnf .julia/ startup.jl .config/julia/ .noderc .node_repl_history .utoprc
 		.scalarc .ammonite/ .guile .sbclrc .racketrc .luainit .perldb .debugrc .jshellrc ipython_config.py
@@ -295,7 +308,8 @@ var places = [...]place{
 	// what agents start by themselves
 	{kind: "agents", answer: Tell, danger: Medium, agents: true, at: agentProse,
 		says: "agents take it for instructions"},
-	{kind: "agents", answer: Ask, agents: true, at: `.claude.json .cursor/ .windsurf/ .clinerules/ .roo/ .roomodes .kilocode/
+	{kind: "agents", answer: Ask, agents: true, at: `.claude.json .cursor/ .windsurf/ .clinerules/ .roo/ .roomodes
+		.kilocode/
 		.kilocodemodes .continue/ .continuerc.json .junie/ .kiro/ .amazonq/ .q/ .aider* .mcp.json mcp.json mcp.*.json .mcp/
 		.mcp.toml mcp_config.json mcp-config.json mcp.yaml .crush.json crush.json .crush/ .goose/ .augment/ .tabnine/ .trae/
 		.qodo/ .sourcegraph/ .cody/ .ai/ .agents/ .agent/ .openhands/ .devin/ .factory/ .warp/ .zencoder/ .firebender/
@@ -303,23 +317,31 @@ var places = [...]place{
 		.codeium/ .gptme.toml gptme.toml .sweep.yaml sweep.yaml .iflow/ .ruler/ .taskmaster/ .superclaude/
 		.vscode/mcp.json claude_desktop_config.json .claude-plugin/ .github/hooks/ .github/copilot/ .copilot/
 		copilot-setup-steps.yml copilot-setup-steps.yaml .github/mcp.json .cline/ .clinerules.json .kimi/ .droid/ .auggie/
-		.mastracode/ .vibe/ .forge/ forge.yaml .rovodev/ .codex-plugin/ .mux/ .cagent/ .stakpak/ .nanocoder/ .letta/ .swe-agent/
+		.mastracode/ .vibe/ .forge/ forge.yaml .rovodev/ .codex-plugin/ .mux/ .cagent/ .stakpak/ .nanocoder/ .letta/
+			.swe-agent/
 		.smolagents/ .opencode.json .zed/mcp.json .idea/mcp.json .cursorrc .ob1/ .pi/ .cco.toml .cruise/ gemini-extension.json
 		.claude/ .codex/ .gemini/ .opencode/ .qwen/`,
 		says: "decides what agents start by themselves, and what they may do"},
 }
 
 // agentProse is what agents read and don't run.
-const agentProse = `agent.md agents.override.md codex.md copilot.md warp.md crush.md opencode.md amp.md goose.md .goosehints
+const agentProse = `agent.md agents.override.md codex.md copilot.md warp.md crush.md opencode.md amp.md goose.md
+	.goosehints
 	cline.md jules.md llms.txt llms-full.txt skill.md iflow.md kimi.md .cursorrules .windsurfrules .clinerules .roorules
 	.kilocoderules .continuerules .augment-guidelines .rules .roorules-* .clinerules-* .aider.md conventions.md
-	.github/copilot-instructions.md .github/instructions/ .github/prompts/ .github/chatmodes/ .github/agents/ .github/skills/
+	.github/copilot-instructions.md .github/instructions/ .github/prompts/ .github/chatmodes/ .github/agents/
+		.github/skills/
 	.claudeignore .geminiignore .cursorignore .cursorindexingignore .rooignore .codeiumignore .aiexclude .aiignore
 	.copilotignore .aiderignore .clineignore .kilocodeignore .augmentignore .qwenignore .iflowignore
-	.claude/***.md .claude/***.txt .codex/***.md .gemini/***.md .opencode/***.md .qwen/***.md .cursor/***.md .cursor/****.mdc
+	.claude/***.md .claude/***.txt .codex/***.md .gemini/***.md .opencode/***.md .qwen/***.md .cursor/***.md
+		.cursor/****.mdc
 	.windsurf/***.md .clinerules/***.md .clinerules/***.txt .roo/***.md .roo/***.txt .kilocode/***.md .continue/***.md
-	.continue/***.prompt .junie/***.md .kiro/***.md .amazonq/***.md .goose/***.md .augment/***.md .tabnine/***.md .trae/***.md
-	.qodo/***.md .ai/***.md .agents/***.md .agent/***.md .openhands/***.md .devin/***.md .factory/***.md .warp/***.md .zencoder/***.md
-	.codebuddy/***.md .grok/***.md .jules/***.md .iflow/***.md .ruler/***.md .serena/***.md .taskmaster/***.md .superclaude/***.md
-	.crush/***.md .amp/***.md .copilot/***.md .pi/***.md .cruise/***.md .claude/**license* persona.md soul.md system_prompt.*
+	.continue/***.prompt .junie/***.md .kiro/***.md .amazonq/***.md .goose/***.md .augment/***.md .tabnine/***.md
+		.trae/***.md
+	.qodo/***.md .ai/***.md .agents/***.md .agent/***.md .openhands/***.md .devin/***.md .factory/***.md .warp/***.md
+		.zencoder/***.md
+	.codebuddy/***.md .grok/***.md .jules/***.md .iflow/***.md .ruler/***.md .serena/***.md .taskmaster/***.md
+		.superclaude/***.md
+	.crush/***.md .amp/***.md .copilot/***.md .pi/***.md .cruise/***.md .claude/**license* persona.md soul.md
+		system_prompt.*
 	system-prompt.*`

@@ -293,11 +293,13 @@ func (s *scanner) close(commit string) {
 
 // guessed says whether a rule goes by what a value looks like.
 func (s *scanner) guessed(r *gitleaks.Rule) bool {
-	return slices.Contains(guesses, r.ID) || slices.ContainsFunc(ownRules[:], func(o gitleaks.Rule) bool { return o.ID == r.ID })
+	return slices.Contains(guesses, r.ID) || slices.ContainsFunc(ownRules[:],
+		func(o gitleaks.Rule) bool { return o.ID == r.ID })
 }
 
 // tried are files with which programs are tried: what only looks like a secret there may be one.
-const tried = `test/ tests/ testing/ __tests__/ testdata/ fixtures/ fixture/ __fixtures__/ spec/ specs/ e2e/ mocks/ __mocks__/
+const tried = `test/ tests/ testing/ __tests__/ testdata/ fixtures/ fixture/ __fixtures__/ spec/ specs/ e2e/ mocks/
+	__mocks__/
 	cassettes/ *_test.* *.test.* *.spec.* *_spec.* test_*.* *test.java *tests.java *test.kt *tests.cs *test.php conftest.py
 	testutil/ testutils/ examples/ example/ *.example *.sample *.template samples/`
 

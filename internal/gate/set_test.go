@@ -62,7 +62,8 @@ func load(t *testing.T, cases []gateset.Case) (*git.Repo, []Range) {
 		name := "c" + strconv.Itoa(2*i+1)
 		in := Range{Base: ids["c"+strconv.Itoa(2*i)], Tip: ids[name]}
 		if c.Message != "" || len(c.Headers) > 0 {
-			in.Tip = strings.TrimSpace(r.Feed(commitText(trees[name], in.Base, c), "hash-object", "--literally", "-t", "commit", "-w",
+			in.Tip = strings.TrimSpace(r.Feed(commitText(trees[name], in.Base, c), "hash-object", "--literally", "-t",
+				"commit", "-w",
 				"--stdin"))
 		}
 		ranges = append(ranges, in)
@@ -107,7 +108,8 @@ func judged(c gateset.Case, r Report) (v verdict) {
 	for _, g := range r.Groups {
 		asks := (Policy{}).Of(g) != Tell
 		v.asked = v.asked || asks
-		v.alarm = v.alarm || harmless(c) && (asks && !slices.Contains(c.Answers, "ask") || slices.Equal(c.Answers, []string{"none"}))
+		v.alarm = v.alarm || harmless(c) && (asks && !slices.Contains(c.Answers, "ask") || slices.Equal(c.Answers,
+			[]string{"none"}))
 		if !slices.Contains(want, g.Kind) || mustAsk(c) && !asks {
 			continue
 		}
@@ -192,7 +194,8 @@ func TestHistoryIsQuiet(t *testing.T) {
 	repo := must.Get(git.Open(t.Context(), *history))(t)
 	asks, told, all := 0, 0, 0
 	kinds := map[Kind]int{}
-	lines := strings.Split(must.Get(repo.Host().Line(t.Context(), "log", "--no-merges", "--format=%H %P;", "-n", "300"))(t), ";")
+	lines := strings.Split(must.Get(repo.Host().Line(t.Context(), "log", "--no-merges", "--format=%H %P;", "-n",
+		"300"))(t), ";")
 	for _, l := range lines {
 		f := strings.Fields(l)
 		if len(f) != 2 {

@@ -21,7 +21,8 @@ type language struct {
 
 // languages is what is known of tests.
 var languages = [...]language{
-	{ends: ".go", files: "*_test.go", quiet: `//\s*nolint|#nosec|//lint:(?:ignore|file-ignore)|//exhaustive:ignore`, test: `^func (?:Test|Benchmark|Fuzz|Example)\w*\(|\b[tbf]\.Run\(`,
+	{ends: ".go", files: "*_test.go", quiet: `//\s*nolint|#nosec|//lint:(?:ignore|file-ignore)|//exhaustive:ignore`,
+		test: `^func (?:Test|Benchmark|Fuzz|Example)\w*\(|\b[tbf]\.Run\(`,
 		skip: `\b\w+\.Skip(?:f|Now)?\(|^//go:build|^// \+build`,
 		check: `\b[tbf]\.(?:Error|Fatal|Fail)\w*\(|\b(?:assert|require|is|must|qt|c|g|gomega|Expect|Ω)\.\w+\(|\bExpect\(|` +
 			`cmp\.Diff\(`,
@@ -50,12 +51,14 @@ var languages = [...]language{
 		check: `^\s*assert\b|self\.assert\w+\(|pytest\.(?:raises|warns|approx)\(|\.assert_\w+\(|self\.fail\(|` +
 			`np\.testing\.|assert_\w+\(`,
 		empty: `assert (?:True|1)\b|assertTrue\(True\)|assert .* or True\b`},
-	{ends: ".rs", quiet: `#!?\[(?:allow|cfg_attr\(.*allow|expect)\(|rustfmt::skip|tarpaulin::skip|coverage\(off\)`, test: `^\s*#\[(?:\w+::)?(?:test|rstest|test_case|quickcheck|proptest)\b`,
+	{ends: ".rs", quiet: `#!?\[(?:allow|cfg_attr\(.*allow|expect)\(|rustfmt::skip|tarpaulin::skip|coverage\(off\)`,
+		test:  `^\s*#\[(?:\w+::)?(?:test|rstest|test_case|quickcheck|proptest)\b`,
 		skip:  `^\s*#\[(?:ignore\b|cfg\(any\(\)\)|cfg_attr\(.*ignore)|#\[should_panic\]`,
 		check: `\b(?:assert|assert_eq|assert_ne|assert_matches|prop_assert\w*|insta::assert\w*|panic|debug_assert\w*)!`,
 		empty: `assert!\(true\)`},
 	{ends: ".java .kt .kts .groovy .scala",
-		quiet: `@SuppressWarnings|@Suppress\b|@SuppressFBWarnings|//\s*NOSONAR|//\s*NOPMD|CHECKSTYLE:OFF|noinspection|@nowarn|` +
+		quiet: `@SuppressWarnings|@Suppress\b|@SuppressFBWarnings|//\s*NOSONAR|//\s*NOPMD|CHECKSTYLE:OFF|noinspection|` +
+			`@nowarn|` +
 			`ktlint-disable|detekt:|scalastyle:off|@Generated\b`,
 		files: "*test.* *tests.* *it.* *spec.* test*.* src/test/ androidtest/ src/it/ src/integrationtest/",
 		test: `@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate)\b|^\s*(?:public )?void test\w*\(|` +
@@ -73,59 +76,79 @@ var languages = [...]language{
 		check: `\|\|\s*(?:exit|fail|return|die|false)\b|\bassert\w*\b|^\s*\[\[? .*\]\]?\s*$|^\s*test .*|^\s*(?:diff|` +
 			`cmp)\b|\bgrep -q|exit 1|set -e|\brefute\w*`,
 		empty: `assert true`},
-	{ends: ".rb", files: "*_spec.rb *_test.rb test_*.rb", quiet: `rubocop:(?:disable|todo)|:nocov:|reek:|standard:disable|brakeman`,
-		test: `^\s*(?:it|test|describe|context|scenario|specify)[ (]["':\w]|^\s*(?:RSpec\.)?(?:describe|context)\b|^\s*def test_`,
+	{ends: ".rb", files: "*_spec.rb *_test.rb test_*.rb", quiet: `rubocop:(?:disable|todo)|:nocov:|reek:|` +
+		`standard:disable|brakeman`,
+		test: `^\s*(?:it|test|describe|context|scenario|specify)[ (]["':\w]|^\s*(?:RSpec\.)?(?:describe|context)\b|` +
+			`^\s*def test_`,
 		skip: `^\s*(?:xit|xdescribe|xcontext|xspecify)\b|^\s*(?:pending|skip)\b\s*(?:$|["'(])|\bskip:\s*(?:true|["'])|` +
 			`^\s*f(?:it|describe|context)\b|pending:|^\s*it ["'][^"']*["']\s*$`,
 		check: `\bexpect\b|\bassert\w*\b|\brefute\w*|\.should\b|must_\w+`, empty: `assert true|expect\(true\)`},
-	{ends: ".cs", quiet: `#pragma warning disable|\[SuppressMessage|ReSharper disable|ExcludeFromCodeCoverage|#nullable disable`, files: "*test.cs *tests.cs test/ tests/ *.tests/ *.test/ *spec.cs *specs.cs",
+	{ends: ".cs", quiet: `#pragma warning disable|\[SuppressMessage|ReSharper disable|ExcludeFromCodeCoverage|` +
+		`#nullable disable`, files: "*test.cs *tests.cs test/ tests/ *.tests/ *.test/ *spec.cs *specs.cs",
 		test:  `\[(?:Fact|Theory|Test|TestMethod|TestCase)\b`,
 		skip:  `Skip\s*=\s*"|\[Ignore|\[Explicit|Assert\.(?:Ignore|Inconclusive)\(`,
 		check: `\bAssert\.\w+|\.Should\(\)|\.Verify\(`, empty: `Assert\.(?:True|IsTrue)\(true\)`},
-	{ends: ".php", quiet: `phpcs:(?:ignore|disable)|@phpstan-ignore|@psalm-suppress|@codeCoverageIgnore|@phan-suppress|@noinspection`, files: "*test.php tests/ test/ *cest.php *spec.php",
+	{ends: ".php", quiet: `phpcs:(?:ignore|disable)|@phpstan-ignore|@psalm-suppress|@codeCoverageIgnore|@phan-suppress|` +
+		`@noinspection`, files: "*test.php tests/ test/ *cest.php *spec.php",
 		test:  `function test\w*\(|@test\b|#\[Test\]|\bit\('|\btest\('`,
 		skip:  `markTest(?:Skipped|Incomplete)|->skip\(|->todo\(|->only\(`,
 		check: `->assert\w+\(|self::assert\w+|expect\(|->should`, empty: `assertTrue\(true\)`},
-	{ends: ".swift", quiet: `swiftlint:disable|swift-format-ignore|periphery:ignore`, files: "*tests.swift *test.swift tests/ *spec.swift", test: `func test\w*\(|@Test\b`,
+	{ends: ".swift", quiet: `swiftlint:disable|swift-format-ignore|periphery:ignore`,
+		files: "*tests.swift *test.swift tests/ *spec.swift", test: `func test\w*\(|@Test\b`,
 		skip:  `XCTSkip|\.disabled\(`,
 		check: `XCTAssert\w*|#expect|#require|XCTFail`, empty: `XCTAssertTrue\(true\)`},
-	{ends: ".ex .exs", quiet: `credo:disable|@dialyzer|coveralls-ignore|sobelow_skip`, files: "*_test.exs test/", test: `^\s*(?:test|describe|property) "`,
+	{ends: ".ex .exs", quiet: `credo:disable|@dialyzer|coveralls-ignore|sobelow_skip`, files: "*_test.exs test/",
+		test:  `^\s*(?:test|describe|property) "`,
 		skip:  `@(?:module)?tag :skip|@tag skip`,
 		check: `\b(?:assert|refute)\w*\b`, empty: `assert true`},
 	{ends: ".c .cc .cpp .cxx .h .hpp",
-		quiet: `NOLINT|clang-format off|#pragma (?:GCC|clang) diagnostic ignored|#pragma warning\s*\(\s*disable|cppcheck-suppress|` +
+		quiet: `NOLINT|clang-format off|#pragma (?:GCC|clang) diagnostic ignored|#pragma warning\s*\(\s*disable|` +
+			`cppcheck-suppress|` +
 			`GCOV_EXCL|LCOV_EXCL|no_sanitize`, files: "*test.* *_test.* test_*.* *tests.* test/ tests/ *_unittest.*",
 		test:  `\b(?:TEST|TEST_F|TEST_P|TEST_CASE|BOOST_AUTO_TEST_CASE)\(`,
 		skip:  `GTEST_SKIP|DISABLED_\w+|\[\.\]|\[!mayfail\]`,
 		check: `\b(?:ASSERT|EXPECT|CHECK|REQUIRE|BOOST_\w+|assert|TEST_ASSERT\w*|CU_ASSERT\w*|ck_assert\w*)\w*\s*\(`,
 		empty: `ASSERT_TRUE\(true\)`},
-	{ends: ".dart", quiet: `//\s*ignore(?:_for_file)?:|coverage:ignore`, files: "*_test.dart test/", test: `^\s*(?:test|testWidgets|group)\(`, skip: `skip:\s*(?:true|')`,
+	{ends: ".dart", quiet: `//\s*ignore(?:_for_file)?:|coverage:ignore`, files: "*_test.dart test/",
+		test: `^\s*(?:test|testWidgets|group)\(`, skip: `skip:\s*(?:true|')`,
 		check: `\bexpect\w*\(`, empty: `expect\(true, true\)`},
 	{files: ciFiles, test: ciChecks,
 		skip: `(?i)continue-on-error: (?:true|\$)|allow_failures?:|soft_fail: true|failure: ignore|continueOnError: true|` +
 			`\|\|\s*(?:true\b|:|exit 0|echo\b)|\bset \+e\b|\bif: (?:false|\$\{\{ *false)|when: (?:never|manual)|--no-verify\b|` +
 			`-DskipTests|-Dmaven\.test\.skip|--passWithNoTests|--exit-zero\b|\bcatchError\b|ignore_failure|returnStatus: true|` +
-			`--continue-on-collection-errors|ignoreErrors|ignore_errors: (?:true|yes)|-x test\b|fail_ci_if_error: false|exit-code: 0|` +
+			`--continue-on-collection-errors|ignoreErrors|ignore_errors: (?:true|yes)|-x test\b|fail_ci_if_error: false|` +
+			`exit-code: 0|` +
 			`^\s*-\w+:?.*;\s*true$|\bfail-fast: false.*#|allow-failure|--no-fail|--maxfail=0|&& exit 0|;\s*exit 0|;\s*true\b`},
-	{files: "cmakelists.txt *.cmake", test: `(?i)\b(?:add_test|gtest_discover_tests|catch_discover_tests|enable_testing)\b`},
-	{files: ".eslintignore .stylelintignore .semgrepignore .trivyignore .gitleaksignore .pylintignore .jshintignore .bandit",
+	{files: "cmakelists.txt *.cmake", test: `(?i)\b(?:add_test|gtest_discover_tests|catch_discover_tests|` +
+		`enable_testing)\b`},
+	{files: ".eslintignore .stylelintignore .semgrepignore .trivyignore .gitleaksignore .pylintignore" +
+		" .jshintignore .bandit",
 		skip: `^\s*[^#\s]`},
-	{files: "package.json composer.json deno.json", skip: `"(?:test|lint|check|typecheck|build)(?::[\w-]+)?"\s*:\s*"(?:echo\b[^&|;]*|true|:|` +
+	{files: "package.json composer.json deno.json", skip: `"(?:test|lint|check|typecheck|` +
+		`build)(?::[\w-]+)?"\s*:\s*"(?:echo\b[^&|;]*|true|:|` +
 		`exit 0|)"|--passWithNoTests|\|\|\s*(?:true|exit 0|:)|--no-verify|;\s*exit 0`},
-	{files: "pytest.ini .pytest.ini tox.ini setup.cfg pyproject.toml", skip: `\baddopts\b.*(?:--ignore|--deselect|\s-k[\s=]|\s-m[\s=]|` +
-		`--maxfail|-p no:|--no-cov|not )|^\s*--(?:ignore|deselect)\b|ignore_outcome|collect_ignore|--exit-zero|^\s*-\w.*=.*pytest`},
-	{ends: ".tf .yml .yaml .hcl .dockerfile .css .scss .md", files: "-", quiet: `checkov:skip|tfsec:ignore|trivy:ignore|hadolint ignore|` +
+	{files: "pytest.ini .pytest.ini tox.ini setup.cfg pyproject.toml", skip: `\baddopts\b.*(?:--ignore|--deselect|` +
+		`\s-k[\s=]|\s-m[\s=]|` +
+		`--maxfail|-p no:|--no-cov|not )|^\s*--(?:ignore|deselect)\b|ignore_outcome|collect_ignore|--exit-zero|` +
+		`^\s*-\w.*=.*pytest`},
+	{ends: ".tf .yml .yaml .hcl .dockerfile .css .scss .md", files: "-", quiet: `checkov:skip|tfsec:ignore|` +
+		`trivy:ignore|hadolint ignore|` +
 		`kics-scan|yamllint disable|stylelint-disable|markdownlint-disable|noqa:|nosemgrep`},
 }
 
-const ciFiles = `.github/workflows/ .gitlab-ci.yml .gitlab-ci.yaml .gitlab/ .circleci/ azure-pipelines*.yml .drone.yml .woodpecker/
-	.woodpecker.yml .buildkite/ .travis.yml bitbucket-pipelines.yml jenkinsfile .ci/ .gitea/ .forgejo/ action.yml makefile *.mk
+const ciFiles = `.github/workflows/ .gitlab-ci.yml .gitlab-ci.yaml .gitlab/ .circleci/ azure-pipelines*.yml
+	.drone.yml .woodpecker/
+	.woodpecker.yml .buildkite/ .travis.yml bitbucket-pipelines.yml jenkinsfile .ci/ .gitea/ .forgejo/ action.yml
+		makefile *.mk
 	justfile taskfile.yml .cirrus.yml appveyor.yml cloudbuild.yaml noxfile.py .pre-commit-config.yaml gnumakefile tox.ini
 	azure-pipelines.yaml .teamcity/ .semaphore/ buildspec.yml lefthook.yml .husky/ .github/actions/ ci/ rakefile`
 
-const ciChecks = `(?i)\b(?:tests?|lint|checks?|vet|clippy|pytest|jest|tox|audit|scan|coverage|type-?check|verify|race|mypy|ruff|eslint|` +
-	`golangci|fmt|codeql|trivy|snyk|unit|e2e|integration|spec|rspec|nox|vitest|playwright|cypress|phpunit|staticcheck|govulncheck|` +
-	`gitleaks|semgrep|bandit|safety|deny|miri|fuzz|sonar\w*|codecov|dependency-review|rubocop|brakeman|phpstan|psalm|shellcheck|hadolint)\b`
+const ciChecks = `(?i)\b(?:tests?|lint|checks?|vet|clippy|pytest|jest|tox|audit|scan|coverage|type-?check|verify|` +
+	`race|mypy|ruff|eslint|` +
+	`golangci|fmt|codeql|trivy|snyk|unit|e2e|integration|spec|rspec|nox|vitest|playwright|cypress|phpunit|staticcheck|` +
+	`govulncheck|` +
+	`gitleaks|semgrep|bandit|safety|deny|miri|fuzz|sonar\w*|codecov|dependency-review|rubocop|brakeman|phpstan|psalm|` +
+	`shellcheck|hadolint)\b`
 
 // languageOf is how tests look in a file; nil if it has none.
 func languageOf(p string) *language {
@@ -141,8 +164,10 @@ func languageOf(p string) *language {
 }
 
 // uncollected are directories that test runners leave out.
-const uncollected = "testdata/ disabled/ skipped/ archive/ archived/ attic/ quarantine/ unused/ old/ deprecated/ backup/ " +
-	"node_modules/ vendor/ fixtures/ __fixtures__/ _disabled/ _archive/ _old/ .disabled/ .archive/ parked/ graveyard/ legacy/"
+const uncollected = "testdata/ disabled/ skipped/ archive/ archived/ attic/ quarantine/ unused/ old/ deprecated/ " +
+	"backup/ " +
+	"node_modules/ vendor/ fixtures/ __fixtures__/ _disabled/ _archive/ _old/ .disabled/ .archive/ parked/ " +
+	"graveyard/ legacy/"
 
 // collects says whether a test runner finds tests in a file.
 func (l *language) collects(p string) bool {
@@ -229,7 +254,8 @@ func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 	case tests.minus > tests.plus && l.ends == "":
 		x.weaker(c, tests.del, "-", tests.minus-tests.plus, "CI checks less than before")
 	case c.gone() && tests.minus > 0:
-		x.weaker(c, tests.del, "-", tests.minus, number(tests.minus, "test", "tests")+" removed, or moved where nothing runs them")
+		x.weaker(c, tests.del, "-", tests.minus, number(tests.minus, "test",
+			"tests")+" removed, or moved where nothing runs them")
 	case tests.minus > tests.plus && skips.plus <= skips.minus:
 		n := tests.minus - tests.plus
 		x.weaker(c, tests.del, "-", n, number(n, "test", "tests")+" removed")
@@ -243,7 +269,8 @@ func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 	}
 }
 
-var literal = expr(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\x60[^\x60]*\x60|-?\b\d[\w.]*\b|\b(?:true|false|True|False|nil|null|None)\b`)
+var literal = expr(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\x60[^\x60]*\x60|-?\b\d[\w.]*\b|\b(?:true|false|True|False|` +
+	`nil|null|None)\b`)
 
 // values tells of assertions that differ from what they were in nothing but a value.
 func (x *examination) values(l *language, c *change) {
@@ -255,7 +282,8 @@ func (x *examination) values(l *language, c *change) {
 	part := func(s string) string {
 		if at := check.FindStringIndex(s); at != nil {
 			s = s[at[0]:]
-		} else if title.MatchString(s) || strings.HasPrefix(strings.TrimSpace(s), "//") || strings.HasPrefix(strings.TrimSpace(s), "#") {
+		} else if title.MatchString(s) || strings.HasPrefix(strings.TrimSpace(s), "//") ||
+			strings.HasPrefix(strings.TrimSpace(s), "#") {
 			return ""
 		}
 		return strings.TrimSpace(s)
@@ -344,12 +372,14 @@ func lowered(digits *regexp.Regexp, old, text string, less bool) bool {
 }
 
 const snapshots = `*.snap *.snap.* *.golden *.approved.* *.ambr *.snapshot *.verified.* *.expected *.want __snapshots__/
-	__image_snapshots__/ golden/ goldens/ snapshots/ expected/ approvals/ testdata/**.out testdata/**.stdout testdata/**.stderr
+	__image_snapshots__/ golden/ goldens/ snapshots/ expected/ approvals/ testdata/**.out testdata/**.stdout
+		testdata/**.stderr
 	testdata/***expected* testdata/***golden* fixtures/***expected*`
 
 // expected tells of rewritten output that tests compare with.
 func (x *examination) expected(c *change) {
-	if c.fresh() || c.wasOID == c.isOID || c.gone() && x.arrived[c.wasOID] || !within(fold(c.path), strings.ReplaceAll(snapshots, "**.", "***.")) {
+	if c.fresh() || c.wasOID == c.isOID || c.gone() && x.arrived[c.wasOID] || !within(fold(c.path),
+		strings.ReplaceAll(snapshots, "**.", "***.")) {
 		return
 	}
 	f := Finding{Kind: "weakened", Danger: Low, Path: c.path, Says: "expected output was rewritten"}
@@ -360,12 +390,17 @@ func (x *examination) expected(c *change) {
 }
 
 // checkers are settings of programs that check code.
-const checkers = `.eslintrc .eslintrc.json .eslintrc.yml .eslintrc.yaml tsconfig.json tsconfig.*.json tslint.json biome.json biome.jsonc
-	.golangci.yml .golangci.yaml .golangci.toml .golangci.json ruff.toml .ruff.toml .flake8 mypy.ini .mypy.ini .pylintrc pylintrc
-	setup.cfg tox.ini pyproject.toml .rubocop.yml .rubocop_todo.yml .swiftlint.yml detekt.yml codecov.yml .codecov.yml codecov.yaml
-	.coveragerc .nycrc .nycrc.json .c8rc.json analysis_options.yaml .stylelintrc.json .yamllint .markdownlint.json .hadolint.yaml
+const checkers = `.eslintrc .eslintrc.json .eslintrc.yml .eslintrc.yaml tsconfig.json tsconfig.*.json tslint.json
+	biome.json biome.jsonc
+	.golangci.yml .golangci.yaml .golangci.toml .golangci.json ruff.toml .ruff.toml .flake8 mypy.ini .mypy.ini
+		.pylintrc pylintrc
+	setup.cfg tox.ini pyproject.toml .rubocop.yml .rubocop_todo.yml .swiftlint.yml detekt.yml codecov.yml .codecov.yml
+		codecov.yaml
+	.coveragerc .nycrc .nycrc.json .c8rc.json analysis_options.yaml .stylelintrc.json .yamllint .markdownlint.json
+		.hadolint.yaml
 	.semgrep.yml .ansible-lint .tflint.hcl phpstan.neon .pre-commit-config.yaml deny.toml .gitleaks.toml pytest.ini
-	.oxlintrc.json .credo.exs clippy.toml cargo.toml package.json .trivy.yaml trivy.yaml sonar-project.properties .mega-linter.yml
+	.oxlintrc.json .credo.exs clippy.toml cargo.toml package.json .trivy.yaml trivy.yaml sonar-project.properties
+		.mega-linter.yml
 	.github/codeql/codeql-config.yml osv-scanner.toml audit.toml`
 
 var (
@@ -373,7 +408,8 @@ var (
 	wants     = expr(`(?i)(?:^|/)[^/]*(?:enable|select|fail_under|fail_on)[^/]*(?:/|$)|(?:^|/)hooks/`)
 	loosened  = expr(`(?i)informational|allow_?fail|soft_?fail|continue_?on|ignore|skip`)
 	switched  = expr(`(?i)^(?:off|0|false|warn|warning|allow|info|none|disabled|no|null)$`)
-	rule      = expr(`(?i)rules/|strict|lints/|clippy|check|disallow|warn_|noimplicit|nounused|nounchecked|noFallthrough|enabled|require_|` +
+	rule      = expr(`(?i)rules/|strict|lints/|clippy|check|disallow|warn_|noimplicit|nounused|nounchecked|` +
+		`noFallthrough|enabled|require_|` +
 		`severity|level|isolatedmodules|forceconsistent|treat_?warnings|denywarnings|branch$|thresholds?/|informational|` +
 		`fail|allowjs|skiplibcheck|bandit|vulnerabilit`)
 )
@@ -384,8 +420,10 @@ func (x *examination) checks() error {
 		if c.fresh() || c.gone() || c.isLink() || c.wasOID == c.isOID || !within(fold(c.path), checkers) {
 			continue
 		}
-		read := map[string]reader{".json": readJSONC, ".jsonc": readJSONC, ".yml": readYAML, ".yaml": readYAML, ".toml": readTOML,
-			".eslintrc": readJSONC, ".nycrc": readJSONC, ".yamllint": readYAML, ".ansible-lint": readYAML}[path.Ext(fold(c.path))]
+		read := map[string]reader{".json": readJSONC, ".jsonc": readJSONC, ".yml": readYAML, ".yaml": readYAML,
+			".toml":     readTOML,
+			".eslintrc": readJSONC, ".nycrc": readJSONC, ".yamllint": readYAML,
+			".ansible-lint": readYAML}[path.Ext(fold(c.path))]
 		if read == nil {
 			read = readINI
 		}
@@ -401,9 +439,11 @@ func (x *examination) checks() error {
 			now, has := is[at]
 			says := ""
 			switch {
-			case strings.Contains(fold(c.path), "package.json") && !strings.HasPrefix(at, "eslintConfig/") && !strings.HasPrefix(at, "jest/"),
+			case strings.Contains(fold(c.path), "package.json") && !strings.HasPrefix(at, "eslintConfig/") &&
+				!strings.HasPrefix(at, "jest/"),
 				strings.Contains(fold(c.path), "cargo.toml") && !strings.Contains(at, "lints/"):
-			case has && leavesOut().MatchString(at) && !slices.Contains(values(was, at), now) && now != "false" && now != "[]" && now != "0":
+			case has && leavesOut().MatchString(at) && !slices.Contains(values(was, at), now) && now != "false" &&
+				now != "[]" && now != "0":
 				says = "a checker leaves something out"
 			case has && rule().MatchString(at) && switched().MatchString(now) && !switched().MatchString(old):
 				says = "a check is switched off, was: " + show("", old)

@@ -19,13 +19,15 @@ var toldPlaces = [...]place{
 
 	// test
 	{kind: "test", at: "conftest.py *conftest*.py", says: "pytest runs it before any test"},
-	{kind: "test", at: `pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc .stestr.conf .testr.conf .proverc .rspec .nycrc
+	{kind: "test", at: `pytest.ini .pytest.ini tox.ini noxfile.py .coveragerc .stestr.conf .testr.conf .proverc .rspec
+		.nycrc
 		.nycrc.* .c8rc .c8rc.* .taprc .mocharc .mocharc.* mocha.opts .simplecov codecov.yml .codecov.yml codecov.yaml
 		.codecov.yaml .coveralls.yml tarpaulin.toml .tarpaulin.toml .config/nextest.toml cypress.json jasmine.json
 		cucumber.yml behat.yml codeception.yml phpunit.xml phpunit.xml.dist phpunit.dist.xml karma.conf.* nyc.config.js
 		.gutctl .busted junit-platform.properties *.runsettings testng.xml .testcaferc.* nightwatch.conf.* codecept.conf.*
 		wdio.conf.* protractor.conf.*`, says: "decides what tests run, and what runs with them"},
-	{kind: "test", at: `jest.config.* jest.setup.* jest-setup.* jest.preset.* vitest.config.* vitest.workspace.* vitest.setup.*
+	{kind: "test", at: `jest.config.* jest.setup.* jest-setup.* jest.preset.* vitest.config.* vitest.workspace.*
+		vitest.setup.*
 		playwright.config.* cypress.config.* ava.config.* setuptests.* setup-tests.* web-test-runner.config.*
 		testcafe.config.* global-setup.* globalsetup.* test-setup.* testsetup.* setup_test.* vitest-setup.*
 		spec_helper.rb rails_helper.rb test_helper.rb test_helper.exs testthat.r setup-testthat.r test_helper.bash
@@ -39,7 +41,8 @@ var toldPlaces = [...]place{
 	{kind: "build", at: `docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml docker-bake.* vagrantfile
 		skaffold.yaml tiltfile devspace.yaml podman-compose*.yml quadlet/ *.container chart.yaml kustomization.yaml`,
 		says: "decides what containers are started, and with what rights"},
-	{kind: "build", at: `rust-toolchain rust-toolchain.toml clippy.toml .clippy.toml go.env .go.env .go-version.toml global.json
+	{kind: "build", at: `rust-toolchain rust-toolchain.toml clippy.toml .clippy.toml go.env .go.env .go-version.toml
+		global.json
 		.cargo/`, says: "decides which compiler is used, and how"},
 	{kind: "build", at: `*.gradle *.gradle.kts gradle/wrapper/ gradlew gradlew.bat gradle.properties buildsrc/
 		build-logic/ gradle/*.toml gradle/ gradle.lockfile.gradle init.gradle.kts`, says: "gradle runs it"},
@@ -51,13 +54,15 @@ var toldPlaces = [...]place{
 		project/*.scala dub.sdl config.nims *.nims nimble.cfg compile_commands.json compile_flags.txt
 		project.toml gleam.toml manifest.scm guix.scm .guix-channel channels.scm ivy.xml conanfile.py conanfile.txt
 		vcpkg-configuration.json portfile.cmake *.cabal cabal.project stack.yaml rebar.config rebar.config.script mix.exs
-		project.clj deps.edn bb.edn shadow-cljs.edn shard.yml build.boot build.gleam rel/env.sh.eex sys.config vm.args config/*.exs
+		project.clj deps.edn bb.edn shadow-cljs.edn shard.yml build.boot build.gleam rel/env.sh.eex sys.config vm.args
+			config/*.exs
 		package.swift *.xcconfig project.pbxproj *.xcscheme *.ml4 jbuild _tags myocamlbuild.ml opam
 		build.pants please.conf .plzconfig pants.toml buck .buckconfig buckconfig tup.ini tupfile ninja.build`,
 		says: "runs when the project is built"},
 	{kind: "build", at: `build.bazel module.bazel workspace.bazel build workspace *.bzl .bazelrc .bazelversion .bazeliskrc
 		*.bazelrc tools/bazel repo.bazel *.star copy.bara.sky`, says: "bazel and its like run it"},
-	{kind: "build", at: `webpack.*.js webpack.*.ts webpack.*.cjs .babelrc .babelrc.* .swcrc .parcelrc .postcssrc .postcssrc.* gatsby-*.js gatsby-*.ts gulpfile.*
+	{kind: "build", at: `webpack.*.js webpack.*.ts webpack.*.cjs .babelrc .babelrc.* .swcrc .parcelrc .postcssrc
+		.postcssrc.* gatsby-*.js gatsby-*.ts gulpfile.*
 		gruntfile.* brocfile.js esbuild.js esbuild.mjs esbuild.ts turbo.json nx.json angular.json workspace.json project.json
 		lerna.json rush.json common/config/ lage.config.* wrangler.toml wrangler.json* ember-cli-build.js .wireit nodemon.json
 		ecosystem.*.js tauri.conf.json* src-tauri/tauri* electron-builder.* forge.config.* capacitor.config.*
@@ -66,8 +71,10 @@ var toldPlaces = [...]place{
 		.svgrrc* .lessrc svelte.config.* .umirc* bunup.config.*
 		eslint.config.* prettier.config.* stylelint.config.* jest.config.* vitest.config.* next.config.* nuxt.config.*
 		astro.config.* webpack.config.* babel.config.* remix.config.* gatsby.config.* docusaurus.config.* drizzle.config.*
-		playwright.config.* cypress.config.* tsup.config.* rspack.config.* rsbuild.config.* snowpack.config.* react-native.config.*
-		vuepress.config.* prisma.config.* unocss.config.* windi.config.* knip.config.* lint-staged.config.* commitlint.config.*
+		playwright.config.* cypress.config.* tsup.config.* rspack.config.* rsbuild.config.* snowpack.config.*
+			react-native.config.*
+		vuepress.config.* prisma.config.* unocss.config.* windi.config.* knip.config.* lint-staged.config.*
+			commitlint.config.*
 		ecosystem.config.* release.config.* uno.config.* nitro.config.* wxt.config.* keystone.config.* sanity.config.*
 		trigger.config.* parcel.config.* esbuild.config.* farm.config.* lage.config.* taskfile.config.*`,
 		says: "runs or is read when the project is built or started"},
@@ -81,8 +88,10 @@ var toldPlaces = [...]place{
 			{`compilerOptions/plugins/** extends extends/** ts-node/** references/** compilerOptions/paths/**
 				compilerOptions/baseUrl compilerOptions/typeRoots/** compilerOptions/types/** compilerOptions/rootDirs/**`, "build",
 				"decides what TypeScript loads", ""},
-			{"compilerOptions/** compilerOptions include/** exclude/** files/** $schema display _version compileOnSave", "", "", ""}}},
-	{kind: "build", at: `.eslintrc .eslintrc.* .prettierrc.* .stylelintrc .stylelintrc.* .pylintrc pylintrc pylintrc.toml mypy.ini
+			{"compilerOptions/** compilerOptions include/** exclude/** files/** $schema display _version compileOnSave", "",
+				"", ""}}},
+	{kind: "build", at: `.eslintrc .eslintrc.* .prettierrc.* .stylelintrc .stylelintrc.* .pylintrc pylintrc
+		pylintrc.toml mypy.ini
 		.mypy.ini .rubocop.yml .rubocop_todo.yml .solhint.* .markdownlint.cjs .markdownlint-cli2.* danger*.js danger*.ts
 		dangerfile .flake8 .golangci.yml .golangci.yaml .golangci.toml .golangci.json ruff.toml .ruff.toml .isort.cfg
 		.clang-tidy .swiftlint.yml .sqlfluff .credo.exs phpstan.neon* psalm.xml* .php-cs-fixer.* rector.php ecs.php
@@ -108,7 +117,8 @@ var toldPlaces = [...]place{
 		zappa_settings.json .platform.app.yaml .platform/ .ebextensions/ .htaccess .user.ini php.ini
 		dokku* captain-definition .do/ appspec.yml appspec.yaml .lando.yml .ddev/ firebase.json .firebaserc amplify.yml`,
 		says: "decides what is started when it is deployed"},
-	{kind: "build", at: `.goreleaser.yml .goreleaser.yaml goreleaser.yml goreleaser.yaml .releaserc .releaserc.* release.config.*
+	{kind: "build", at: `.goreleaser.yml .goreleaser.yaml goreleaser.yml goreleaser.yaml .releaserc .releaserc.*
+		release.config.*
 		.release-it.* release-please-config.json .changeset/config.json semantic-release.* .bumpversion.cfg .bumpversion.toml
 		commitizen.toml .versionrc .versionrc.* cliff.toml dist.ini dist-workspace.toml .release-plz.toml release-plz.toml
 		release.toml .jreleaser.yml jreleaser.yml`, says: "runs when a release is made"},
@@ -119,11 +129,14 @@ var toldPlaces = [...]place{
 	{kind: "build", at: `buf.gen.yaml codegen.yml codegen.ts graphql.config.* .graphqlrc* sqlc.yaml openapitools.json
 		orval.config.* kubb.config.*`, says: "runs when code is generated"},
 	{kind: "build", at: `.terraformrc terragrunt.hcl terraform.rc .terraform/ galaxy.yml playbook*.yml ansible.cfg
-		 filter_plugins/ action_plugins/ lookup_plugins/ callback_plugins/ roles/**main.yml`, says: "changes machines when it is applied"},
+		 filter_plugins/ action_plugins/ lookup_plugins/ callback_plugins/ roles/**main.yml`,
+		says: "changes machines when it is applied"},
 
 	// ci
-	{kind: "ci", at: `.github/workflows/ .github/actions/ .gitea/ .forgejo/ action.yml action.yaml .gitlab-ci.yml .gitlab-ci.yaml
-		.gitlab-ci/ *.gitlab-ci.yml *.gitlab-ci.yaml .gitlab/ jenkinsfile jenkinsfile-* jenkinsfile.groovy *.jenkinsfile .jenkins/
+	{kind: "ci", at: `.github/workflows/ .github/actions/ .gitea/ .forgejo/ action.yml action.yaml .gitlab-ci.yml
+		.gitlab-ci.yaml
+		.gitlab-ci/ *.gitlab-ci.yml *.gitlab-ci.yaml .gitlab/ jenkinsfile jenkinsfile-* jenkinsfile.groovy *.jenkinsfile
+			.jenkins/
 		.circleci/ .travis.yml .travis/ .drone.yml .drone.yaml .drone.star .drone.jsonnet .woodpecker/ .woodpecker.yml
 		.woodpecker.yaml .buildkite/ azure-pipelines*.yml azure-pipelines*.yaml .azure-pipelines/ .azuredevops/ .pipelines/
 		bitbucket-pipelines.yml appveyor.yml .appveyor.yml .cirrus.yml .cirrus.star .cirrus/ cloudbuild*.yaml cloudbuild*.yml
@@ -147,7 +160,8 @@ var toldPlaces = [...]place{
 	{kind: "review", at: `codeowners owners owners_aliases .owners maintainers maintainers.md maintainers.txt reviewers
 		reviewers.md .github/auto_assign.yml .github/auto-assign.yml .github/reviewers.yml .github/reviewer-lottery.yml
 		governance.md code-owners approvers .approvers security_contacts .arcconfig .arclint pull_request_template.md
-		pull_request_template/ .github/pull_request_template/ merge_request_templates/ .reviewboardrc .sops.yaml .sops.yml .gitreview`,
+		pull_request_template/ .github/pull_request_template/ merge_request_templates/ .reviewboardrc .sops.yaml .sops.yml
+			.gitreview`,
 		says: "decides who must review, or who can read"},
 	{kind: "review", at: `.mergify.yml .mergify.yaml .mergify/ .github/mergify.yml .kodiak.toml .github/.kodiak.toml
 		.bulldozer.yml .policy.yml policy-bot.yml .github/settings.yml .github/settings.yaml .github/rulesets/
@@ -159,10 +173,12 @@ var toldPlaces = [...]place{
 	{kind: "review", at: ".git-blame-ignore-revs", says: "changes who seems to have written a line"},
 
 	// packages
-	{kind: "packages", at: `pip.conf pip.ini .pip/ uv.toml .pypirc pdm.toml .pdm.toml poetry.toml pixi.toml .condarc condarc
+	{kind: "packages", at: `pip.conf pip.ini .pip/ uv.toml .pypirc pdm.toml .pdm.toml poetry.toml pixi.toml .condarc
+		condarc
 		conda-lock.yml nuget.config paket.dependencies .jfrog/ artifactory* .artifactory* sources.list *.sources.list *.repo
 		mirrors.txt .goproxy helmfile.yaml helmfile.yml cartfile repositories.yaml repositories.yml settings.xml
-		.config/pip/ .gitmodules .bundle/config verification-metadata.xml jitpack.yml go.work .netrc-packages .gopath vendor.conf`,
+		.config/pip/ .gitmodules .bundle/config verification-metadata.xml jitpack.yml go.work .netrc-packages .gopath
+			vendor.conf`,
 		says: "decides where packages come from"},
 	{kind: "packages", at: "requirements*.txt *requirements.txt requirements/*.txt requirements*.in requirements/*.in" +
 		" constraints*.txt", says: "takes packages from elsewhere", read: readRequirements, keys: []key{
@@ -189,7 +205,8 @@ var toldPlaces = [...]place{
 	{kind: "", at: `*.env.example *.env.sample *.env.template *.env.dist .env.example .env.sample .env.template .env.dist
 		.env.*.example .env-example .env-sample .env.tmpl .env.defaults .env.schema .env.*.sample .env.*.template
 		example.env sample.env env.example`},
-	{kind: "environment", at: `.env .env.* *.env .flaskenv .dockerenv env.local .secrets .secret .dev.vars .env-* secrets.yml
+	{kind: "environment", at: `.env .env.* *.env .flaskenv .dockerenv env.local .secrets .secret .dev.vars .env-*
+		secrets.yml
 		secrets.yaml secrets.json credentials.json credentials .netrc _netrc .pgpass .htpasswd .aws/ .kube/ kubeconfig id_rsa
 		id_ed25519 id_ecdsa .vault-token .docker/config.json master.key local.settings.json appsettings.*.json
 		application-*.properties application-*.yml application-*.yaml`, says: "programs load it by themselves"},

@@ -152,9 +152,10 @@ func afterRefusal(held *gate.HeldError, id string) string {
 	if !slices.Contains(held.Refused, "secrets") {
 		return "nothing was changed; your settings refuse it, see pull.refuse in `cco help settings`"
 	}
-	return fmt.Sprintf("nothing was changed; if it is a real secret, revoke it where it was issued, because the agent and its "+
-		"model have seen it, and have it taken out of all commits with `cco box push --continue %s -m \"Take the secret out of "+
-		"your commits, not only out of the files\"`; if it is none, `cco box pull --help` says how to take it", id)
+	return fmt.Sprintf("nothing was changed; if it is a real secret, revoke it where it was issued, because the agent "+
+		"and its model have seen it, and have it taken out of all commits with `cco box push --continue %s -m \"Take the "+
+		"secret out of your commits, not only out of the files\"`; "+
+		"if it is none, `cco box pull --help` says how to take it", id)
 }
 
 // lookBeside examines what a bundle has beside the branch, each by its own name.

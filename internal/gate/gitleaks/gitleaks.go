@@ -25,7 +25,7 @@ type Rule struct {
 type Allow struct {
 	Paths, Regexes []string
 	Words          []string `toml:"stopwords"`
-	Target         string   `toml:"regexTarget"` // what the expressions are tried on: "match", "line", or "" for the secret
+	Target         string   `toml:"regexTarget"` // what is tried: "match", "line", or "" for the secret
 	Condition      string   // "AND" if all of it must hold, not any
 }
 
