@@ -20,7 +20,8 @@ var secretWords = strings.Fields(`password passwd passphrase pwd pass secret tok
 // noValue are texts that code is made of: names, paths, expressions.
 var noValue = []gitleaks.Allow{{Regexes: []string{`^[.~/^]`, `^\(\?`, `\\`, `^[A-Z][A-Z0-9]*(?:_[A-Z0-9*]+)*$`,
 	`^https?://[^@]*$`,
-	`^[a-z]+(?:[-_.:/][a-z]+\d?)*$`, `^[a-z]+[a-z0-9]*(?:[-_./][a-z0-9]{1,8})+\.?[a-z]{0,5}$`, `%[sdvq]`, `\s`, `^@`}}}
+	`^[a-z]+(?:[-_.:/][a-z]+\d?)*$`, `^[a-z]+[a-z0-9]*(?:[-_./][a-z0-9]{1,8})+\.?[a-z]{0,5}$`, `%[sdvq]`, `\s`, `^@`,
+	`^[a-z-]+/[\w./-]*$`, `^-`}}}
 
 // ownRules find what gitleaks' rules leave out. All of them guess. An expression that begins with ^ is tried right
 // behind each of its words, which costs next to nothing where it does not fit.
@@ -61,6 +62,7 @@ var ownRules = [...]gitleaks.Rule{
 	{ID: "pgpass", Regex: `^[^:\s]+:[^:\s]+:(\S{6,})\s*$`, Keywords: []string{":*:", ":5432:", ":5433:", ":6432:"}},
 	{ID: "key-file", Path: `(?:^|/)(?:config/(?:master|credentials/\w+)\.key|id_(?:rsa|dsa|ecdsa|ed25519))$`},
 	{ID: "user-and-password", Regex: `^\s*["']?(?:[\w.@-]{1,40}[:"', ]+)?["']?([^\s"':${}<>]{8,})["']?`, Entropy: 3.2,
+		Allow: noValue,
 		Keywords: []string{"curl -u ", "--user ", "--user=", "--password ", "--password=", "--pass=", "--token=", "--token ",
 			"--api-key=", "--api-key ", "auth=(", "auth = (", "sshpass -p"}},
 }
