@@ -91,3 +91,7 @@ release: ## reproducible archives for linux and darwin in dist/
 
 clean:
 	@rm -rf bin dist
+
+.PHONY: gate-eval
+gate-eval: ## figures of the gate on the labelled changes and on our own last 300 commits
+	go test ./internal/gate -tags eval -run 'TestSet|TestHistoryIsQuiet' -v

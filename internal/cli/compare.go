@@ -139,7 +139,7 @@ func gateWords(r gate.Report, p gate.Policy) string {
 	var words []string
 	for _, g := range r.Groups {
 		mark := ""
-		if p.Response(g.Kind) != gate.Tell {
+		if p.Of(g) != gate.Tell {
 			mark = "!"
 		}
 		words = append(words, fmt.Sprintf("%s%s %d", mark, g.Kind, g.Count))

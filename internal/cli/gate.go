@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
@@ -36,15 +39,44 @@ func (a *commands) gateOf(ctx context.Context, cfg config.Config, accept []strin
 		return g, app.Usagef("--accept: %v", err)
 	}
 	if a.IO.InTTY && a.IO.ErrTTY {
-		g.Ask = func(kinds []gate.Kind) (bool, error) {
-			var words []string
-			for _, k := range kinds {
-				words = append(words, string(k))
-			}
-			return Ask(ctx, a.IO, fmt.Sprintf("Take changes of kind %s?", strings.Join(words, ", ")))
-		}
+		g.Ask = func(found gate.Group, patch session.Patch) (bool, error) { return a.askFor(ctx, found, patch) }
 	}
 	return g, nil
+}
+
+// askFor asks about one kind. With d it shows all that has changed in its files first, and asks again.
+func (a *commands) askFor(ctx context.Context, found gate.Group, patch session.Patch) (bool, error) {
+	for {
+		a.IO.Settle()
+		_, _ = fmt.Fprintf(a.IO.Err, "Take %s of kind %s? [y/N, d shows the whole patch] ",
+			counted(found.Count, "change", "changes"), found.Kind)
+		line, err := a.IO.Line(ctx)
+		if errors.Is(err, io.EOF) {
+			return false, nil // a closed terminal is a no
+		}
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return true, nil
+		case "d", "diff":
+			style := git.DiffPlain
+			if a.IO.Color {
+				style = git.DiffColour
+			}
+			files := found.Files()
+			if len(files) == 0 {
+				a.IO.Say("it is in no file: what is said above is all of it")
+				continue
+			}
+			if err := patch(a.IO.Err, style, files...); err != nil {
+				return false, err
+			}
+		default:
+			return false, nil
+		}
+	}
 }
 
 // ofKind is how many findings of a kind are shown. All are in the JSON, up to a hundred of each.
@@ -54,18 +86,20 @@ const ofKind = 5
 func (a *commands) findings(r gate.Report, p gate.Policy) {
 	for _, g := range r.Groups {
 		response := ""
-		if is := p.Response(g.Kind); is != gate.Tell {
+		if is := p.Of(g); is != gate.Tell {
 			response = ", " + map[gate.Response]string{gate.Ask: "needs consent", gate.Refuse: "refused"}[is]
 		}
-		text := fmt.Sprintf("%s: %s (%s danger%s)", a.IO.Paint(dangerPaint(g.Danger), string(g.Kind)), g.Says, g.Danger,
-			response)
+		text := fmt.Sprintf(": %s (%s danger%s)", g.Says, g.Danger, response)
 		for _, f := range g.Findings[:min(ofKind, len(g.Findings))] {
 			text += "\n  " + safetext.Line(f.Words())
+			for _, more := range f.Rest() {
+				text += "\n    " + safetext.Line(more)
+			}
 		}
 		if more := g.Count - min(ofKind, len(g.Findings)); more > 0 {
 			text += fmt.Sprintf("\n  and %d more of kind %s", more, g.Kind)
 		}
-		a.IO.Warn("%s", text)
+		a.IO.WarnOf(dangerPaint(g.Danger), string(g.Kind), text)
 	}
 	for _, n := range r.Notes {
 		a.IO.Warn("%s", safetext.Text(n))

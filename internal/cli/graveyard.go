@@ -79,7 +79,7 @@ refs/cco/ID is a ref then). No branch of yours moves, and the graveyard keeps it
 				return a.IO.JSON(r)
 			}
 			a.restored(r, cfg.Pull.Policy)
-			if held, ok := errors.AsType[*gate.HeldError](err); ok {
+			if held, ok := errors.AsType[*gate.HeldError](err); ok && len(held.Refused) == 0 {
 				err = fmt.Errorf("%w\nread what is said of it, then take it with `cco box restore %s %s`", err, id, held.Flag())
 			}
 			return err

@@ -48,8 +48,8 @@ finished; where there are several, they are listed (exit 4). --last takes the ne
 fast-forwards, and says of the others which command takes them.
 
 --only PATH makes one commit of what was changed at some paths, on the commit that
-was pushed, with trailers that say where it came from. All of it is at refs/cco/ID
-then, and goes through the same checks. Paths are taken literally.
+was pushed, with trailers that say where it came from. The gate asks about these alone;
+all of it is at refs/cco/ID then, on no branch. Paths are taken literally.
 
 What the agent left uncommitted is at refs/cco/ID-wip. Files of it that are larger
 than pull.max_blob are named and stay in the box, as all of it does with --no-wip.
@@ -59,8 +59,10 @@ A branch that the agent left beside its own comes with --side NAME.
 Before anything moves, what a person must know of it is shown by kind: what runs by
 itself, keys and passwords, where packages come from, weakened tests and more. Your
 settings pull.refuse, pull.ask and pull.tell say what happens with each kind; by
-default secrets are refused, and what runs on install, commit or opening an editor
-needs your consent. --accept KIND gives it where there is no terminal.
+default secrets are refused, and what runs on install, commit or opening an editor, or
+is started by agents, needs your consent. On a terminal each kind is a question, and d
+shows the whole patch of its files first. --accept KIND takes a kind where there is no
+terminal, and what is refused though you know that it is harmless.
 
 The work goes to the repository that it was pushed from. Where that has moved, or was
 a linked worktree that is gone, it goes to the checkout of it that you are in, or to

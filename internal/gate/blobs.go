@@ -46,7 +46,7 @@ func (x *examination) blobs() error {
 		if c.binary {
 			ask = append(ask, c.isOID)
 			by[c.isOID] = append(by[c.isOID], c)
-		} else if c.size > largeFile && lockOf(strings.ToLower(lastName(c.path))) == nil {
+		} else if c.size > largeFile && namesOf(c.path) == nil {
 			x.large(c, c.size)
 		}
 	}
@@ -77,8 +77,6 @@ func (x *examination) blobs() error {
 	}
 	return nil
 }
-
-func lastName(p string) string { return p[strings.LastIndexByte(p, '/')+1:] }
 
 func (x *examination) large(c *change, size int64) {
 	x.add(Finding{Kind: "large", Path: c.path, Says: bytesText(size)})

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"regexp"
@@ -11,17 +12,10 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// wants says what of a file is kept for the rules.
-type wants uint8
-
 const (
-	begun    wants = 1 << iota
-	wantAll        // every line
-	wantSome       // lines that a row asks for
+	maxKept  = 20_000 // lines of one file
+	maxMarks = 20
 )
-
-// maxKept is how many lines of one file are kept.
-const maxKept = 20_000
 
 // examination is one look at what came.
 type examination struct {
@@ -37,17 +31,20 @@ type examination struct {
 	scan    bool // the patch being read is a commit's own
 	changes []*change
 	odd     map[*change][]oddity
-	unlined []*change // of commits, without lines that git shows
+	marks   map[*change][]line
+	unlined []*change       // of commits, without lines that git shows
+	moved   map[string]bool // objects of files that were removed, with their modes
+	arrived map[string]bool // objects of new files
+
+	compiled map[string]*regexp.Regexp
 
 	findings []Finding
 	notes    []string
-
-	asked  map[*change]map[string]pkg // by manifests that changed
-	locked map[string]map[string]pkg  // by lockfiles that changed
 }
 
 func (x *examination) run() (err error) {
 	x.book, x.secrets, x.odd = newBook(), newScanner(), map[*change][]oddity{}
+	x.marks = map[*change][]line{}
 	commits, err := x.messages()
 	if err != nil {
 		return err
@@ -92,11 +89,14 @@ func (x *examination) revisions() *strings.Reader {
 
 type commit struct{ oid, parent string }
 
-// messages lists the new commits and looks for secrets in what they say.
+// messages lists the new commits and looks for secrets in them: in what they say, as git decodes it, and in all that
+// their objects hold.
 func (x *examination) messages() (all []commit, err error) {
 	c := x.host.Cmd("log", "-z", "--no-color", "--no-decorate", "--no-notes", "--no-show-signature", "--no-patch",
-		"--encoding=UTF-8", "--format=%H %P%n%an <%ae>%n%B", "--stdin")
+		"--encoding=UTF-8", "--format=%H %P%n%an <%ae>%n%cn <%ce>%n%B", "--stdin")
 	c.Stdin = x.revisions()
+	read := map[string]map[string]bool{}
+	var oids []string
 	err = x.host.Scan(x.ctx, c, 0, func(rec []byte) error {
 		head, text, _ := strings.Cut(string(rec), "\n")
 		f := strings.Fields(head)
@@ -107,16 +107,43 @@ func (x *examination) messages() (all []commit, err error) {
 		if len(f) > 1 {
 			one.parent = f[1]
 		}
-		all = append(all, one)
-		no := 0
-		for line := range strings.Lines(text) {
-			x.secrets.line("", one.oid, no, []byte(strings.TrimSuffix(line, "\n")))
-			no++
-		}
-		x.secrets.close(one.oid)
+		all, oids, read[f[0]] = append(all, one), append(oids, f[0]), map[string]bool{}
+		x.message(one.oid, text, read[one.oid])
 		return nil
 	})
-	return all, err
+	if err != nil {
+		return all, err
+	}
+	if _, err := x.object(x.in.Tip); err != nil { // starts it
+		return all, err
+	}
+	return all, x.cat.Each(oids, maxBlob, func(o git.Object) error {
+		x.message(o.OID, string(o.Data), read[o.OID])
+		if bytes.Contains(o.Data, []byte("\nencoding ")) {
+			for _, text := range decodings(o.Data) {
+				x.message(o.OID, text, read[o.OID])
+			}
+		}
+		return nil
+	})
+}
+
+// message looks for secrets in the text of a commit, each line once.
+func (x *examination) message(oid, text string, read map[string]bool) {
+	no := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if author := strings.TrimPrefix(strings.TrimPrefix(line, "author "), "committer "); author != line {
+			line, _, _ = strings.Cut(author, "> ")
+			line += ">"
+		}
+		if !read[line] && !strings.HasPrefix(line, "tree ") && !strings.HasPrefix(line, "parent ") {
+			read[line] = true
+			x.secrets.line("", oid, no, []byte(line))
+		}
+		no++
+	}
+	x.secrets.close(oid)
 }
 
 // tipSink takes the patch from the base to the tip, for all rules.
@@ -125,13 +152,8 @@ type tipSink examination
 func (s *tipSink) file(c *change) {
 	x := (*examination)(s)
 	x.changes = append(x.changes, c)
-	c.wants |= x.book.wants(c.path)
-	if x.hooks != "" && strings.HasPrefix(c.path, x.hooks+"/") {
-		c.wants |= wantAll
-	}
-	if c.is == git.ModeLink {
-		c.wants |= wantAll
-	}
+	c.keep = c.isLink() || len(x.book.rowsOf(c.path)) > 0 || languageOf(c.path) != nil || namesOf(c.path) != nil ||
+		x.hooks != ""
 }
 
 func (s *tipSink) line(c *change, added bool, no int, text []byte) {
@@ -143,8 +165,11 @@ func (s *tipSink) line(c *change, added bool, no int, text []byte) {
 		if unseen(text) {
 			x.odd[c] = append(x.odd[c], oddities(c.path, no, text)...)
 		}
+		if marked(c.path, text) != nil && len(x.marks[c]) < maxMarks {
+			x.marks[c] = append(x.marks[c], line{no: no, text: string(text)})
+		}
 	}
-	if c.wants&wantAll == 0 && (c.wants&wantSome == 0 || !x.book.some(c.path, text)) {
+	if !c.keep {
 		return
 	}
 	if len(text) > maxText {
@@ -158,7 +183,7 @@ func (s *tipSink) line(c *change, added bool, no int, text []byte) {
 		c.cut = true
 		return
 	}
-	*kept = append(*kept, line{no, string(text)})
+	*kept = append(*kept, line{no, c.hunk, string(text)})
 }
 
 func (s *tipSink) end(c *change) error {
@@ -192,46 +217,47 @@ func (x *examination) scanned(c *change) error {
 }
 
 // maxText is how much of a line is kept for the rules.
-const maxText = 4096
-
-// show is a changed line for a person.
-func show(sign, text string) string {
-	return sign + safetext.Line(safetext.Cut(strings.TrimSpace(text), 200))
-}
+const maxText = 64 << 10
 
 // add records a finding.
 func (x *examination) add(f Finding) {
-	f.Path, f.Count = safetext.Line(f.Path), max(f.Count, 1)
+	f.file, f.Path, f.Count = f.Path, safetext.Line(f.Path), max(f.Count, 1)
 	x.findings = append(x.findings, f)
 }
 
 // judge turns what was gathered into findings.
 func (x *examination) judge() error {
-	moved := x.moves()
-	x.files(moved)
+	x.moved, x.arrived = map[string]bool{}, map[string]bool{}
+	for _, c := range x.changes {
+		if c.gone() {
+			x.moved[c.was+c.wasOID] = true
+		}
+		if c.fresh() {
+			x.arrived[c.isOID] = true
+		}
+	}
 	x.names()
-	for _, check := range []func() error{x.repositories, x.manifests, x.blobs, x.twins} {
+	for _, check := range []func() error{x.places, x.repositories, x.lists, x.checks, x.unknown, x.blobs, x.twins} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
-	x.weakened(moved)
+	x.weakened()
+	x.marked()
 	x.hidden()
 	if len(x.secrets.found) == maxSecrets {
 		x.note(fmt.Sprintf("secrets after the first %d", maxSecrets))
 	}
-	var touched []string
-	for _, c := range x.changes {
-		if !c.fresh() {
-			touched = append(touched, c.path)
-		}
-	}
-	secrets, err := x.secrets.unknown(x.ctx, x.host, x.in.Base, touched)
+	secrets, err := x.news()
 	if err != nil {
 		return err
 	}
 	for i := range x.findings {
-		x.findings[i].Text, x.findings[i].Says = x.secrets.mask(x.findings[i].Text), x.secrets.mask(x.findings[i].Says)
+		f := &x.findings[i]
+		f.Text, f.Says, f.Path = x.secrets.mask(f.Text), x.secrets.mask(f.Says), x.secrets.mask(f.Path)
+		for j := range f.Lines {
+			f.Lines[j] = x.secrets.mask(f.Lines[j])
+		}
 	}
 	for _, f := range secrets {
 		f.Text = safetext.Line(f.Text)
@@ -245,160 +271,45 @@ func (s *scanner) mask(text string) string {
 	return Report{Groups: []Group{{Findings: s.found}}}.Mask(text)
 }
 
-// files applies the catalogue.
-func (x *examination) files(moved moves) {
-	for _, c := range x.changes {
-		rows := x.book.rowsOf(c.path)
-		if x.hooks != "" && strings.HasPrefix(c.path, x.hooks+"/") {
-			rows = append(rows[:len(rows):len(rows)], &row{kind: "commit", says: "git runs it as a hook"})
-		}
-		told := map[Kind]bool{}
-		if c.unread() {
-			rows = slices.Concat(rows, x.unread(c))
-		}
-		for _, r := range rows {
-			if told[r.kind] {
-				continue
-			}
-			if f, ok := x.apply(r, c, moved); ok {
-				told[r.kind] = true
-				x.add(f)
-			}
-		}
-		x.modes(c, moved)
+// blob reads a file whole; what is larger than is read is cut.
+func (x *examination) blob(oid string) (string, error) {
+	o, err := x.object(oid)
+	if err != nil || o.Kind != "blob" {
+		return "", err
 	}
+	if o.Size > maxBlob {
+		x.note("files of more than 32 MiB")
+	}
+	return string(o.Data), nil
 }
 
-// unread are rows for a file whose lines can't be read: a link, which leads to a file of another name or in place of a
-// whole directory, or a file that counts as binary, which one NUL is enough for. What such a file could be asks for
-// consent.
-func (x *examination) unread(c *change) (rows []*row) {
-	all := x.book.rowsOf(c.path)
-	if c.is == git.ModeLink {
-		all = slices.Concat(all, x.book.rowsOf(c.path+"/x"))
-	}
-	for _, r := range all {
-		if r.kind.row().response == Ask {
-			rows = append(rows, &row{kind: r.kind, danger: r.danger, says: r.says})
+// maxBlob is how large a file may be that is read whole.
+const maxBlob = 32 << 20
+
+func (x *examination) object(name string) (o git.Object, err error) {
+	if x.cat == nil {
+		if x.cat, err = x.host.CatFile(x.ctx); err != nil {
+			return o, err
 		}
 	}
-	if isManifest(c.path) {
-		rows = append(rows, &row{kind: "install", says: "may run scripts when the project is installed, and can't be read"})
-	}
-	return rows
+	return x.cat.Get(name, maxBlob)
 }
 
-// apply says what a row has to say about a file.
-func (x *examination) apply(r *row, c *change, moved moves) (Finding, bool) {
-	f := Finding{Kind: r.kind, Danger: r.danger, Path: c.path, Says: r.says, rule: r.says}
-	plain := r.has == "" && r.line == ""
-	if c.gone() {
-		f.Says, f.Text = "was removed: it "+strings.TrimPrefix(r.says, "it "), ""
-		return f, r.removed && plain && !moved.blob(c.wasOID)
-	}
-	if r.kind == "weakened" && plain && c.fresh() || moved.blob(c.isOID) && c.wasOID != c.isOID && c.fresh() {
-		return f, false
-	}
-	hit, n := x.first(r, c, c.added, moved.removed)
-	if n > 0 {
-		f.Line, f.Text, f.Count = hit.no, "+"+x.shown(r, hit.text), n
-		return f, true
-	}
-	if plain {
-		if hit, n := x.first(r, c, c.removed, moved.added); n > 0 {
-			f.Line, f.Text, f.Count = hit.no, "-"+x.shown(r, hit.text), n
-			return f, true
+// re compiles an expression of a table once.
+func (x *examination) re(s string) *regexp.Regexp {
+	re := x.compiled[s]
+	if re == nil {
+		if x.compiled == nil {
+			x.compiled = map[string]*regexp.Regexp{}
 		}
+		re = regexp.MustCompile(s)
+		x.compiled[s] = re
 	}
-	if c.cut {
-		f.Says += ", and has more lines than are looked at"
-		return f, true
-	}
-	return f, plain && (c.binary || c.plus+c.minus == 0 && c.wasOID != c.isOID && c.is != git.ModeGitlink && !c.fresh())
+	return re
 }
 
-// shown is a line for a person. Of settings only the name is shown: the value may be a password.
-func (x *examination) shown(r *row, text string) string {
-	if r.kind == "environment" {
-		if name, _, ok := strings.Cut(text, "="); ok {
-			text = name + "=…"
-		} else if name, _, ok := strings.Cut(text, ":"); ok {
-			text = name + ": …"
-		}
+func (x *examination) note(what string) {
+	if what = "not looked at: " + what; !slices.Contains(x.notes, what) {
+		x.notes = append(x.notes, what)
 	}
-	return show("", text)
-}
-
-// first is the first line that a row asks for, and how many there are.
-func (x *examination) first(r *row, c *change, lines []line, elsewhere lineCount) (hit line, n int) {
-	var re, not *regexp.Regexp
-	if r.line != "" {
-		re = x.book.re(r.line)
-	}
-	if r.except != "" {
-		not = x.book.re(r.except)
-	}
-	comment := commentOf(c.path)
-	for _, l := range lines {
-		t := strings.TrimSpace(l.text)
-		if t == "" || comment != "" && isComment(t, comment) && r.has == "" ||
-			r.has != "" && !hasAny(l.text, r.has) || re != nil && !re.MatchString(l.text) ||
-			not != nil && not.MatchString(t) || elsewhere[r.kind][t] > 0 {
-			continue
-		}
-		if n++; n == 1 || n == 2 && strings.HasPrefix(strings.TrimSpace(hit.text), "#!") {
-			hit = l
-		}
-	}
-	return hit, n
-}
-
-func hasAny(text, list string) bool {
-	for list != "" {
-		var one string
-		if one, list, _ = strings.Cut(list, "|"); strings.Contains(text, one) {
-			return true
-		}
-	}
-	return false
-}
-
-// isComment says whether a line does nothing.
-func isComment(t, mark string) bool {
-	if !strings.HasPrefix(t, mark) || strings.ContainsAny(t, endsLine) {
-		return false
-	}
-	if mark == "<!--" {
-		return strings.Index(t, "-->") == len(t)-len("-->")
-	}
-	rest := strings.TrimSpace(strings.TrimPrefix(t, mark))
-	for _, live := range []string{"!", "syntax=", "escape=", "check=", "go:", "cgo", "%", "include"} {
-		if strings.HasPrefix(rest, live) {
-			return false
-		}
-	}
-	return true
-}
-
-// modes tells of executables, links and submodules.
-func (x *examination) modes(c *change, moved moves) {
-	f := Finding{Path: c.path}
-	switch {
-	case c.is == git.ModeExec && c.was != git.ModeExec && !c.fresh():
-		f.Kind, f.Says = "executables", "can be started now"
-	case c.is == git.ModeExec && c.fresh() && !moved.exec(c.isOID):
-		f.Kind, f.Says = "executables", "a new file that can be started"
-	case c.is == git.ModeExec && c.wasOID != c.isOID && !c.fresh():
-		f.Kind, f.Says = "executables", "a changed file that can be started"
-	case c.is == git.ModeLink && (!c.fresh() || !moved.blob(c.isOID)):
-		f.Kind, f.Says = "links", "a symbolic link"
-	case c.is == git.ModeGitlink:
-		f.Kind, f.Says = "links", "a submodule, whose content is not examined"
-	default:
-		return
-	}
-	if len(c.added) > 0 && c.is == git.ModeLink {
-		f.Text = "-> " + show("", c.added[0].text)
-	}
-	x.add(f)
 }

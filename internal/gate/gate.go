@@ -15,26 +15,31 @@ import (
 
 // Finding is one thing to look at. All text is safe to print, and no secret is in it.
 type Finding struct {
-	Kind   Kind   `json:"kind"`
-	Danger Danger `json:"danger"`
-	Path   string `json:"path,omitempty"`
-	Line   int    `json:"line,omitempty"`   // in the new file; in the old one if Text begins with a minus
-	Text   string `json:"text,omitempty"`   // the changed line, with its sign in front
-	Says   string `json:"says"`             // for a person
-	Count  int    `json:"count"`            // how often, at least 1
-	Commit string `json:"commit,omitempty"` // where it is, if it need not be in the last one
-	Where  string `json:"where,omitempty"`  // "uncommitted" or a side branch, if it is not on the branch
+	Kind   Kind     `json:"kind"`
+	Danger Danger   `json:"danger"`
+	Path   string   `json:"path,omitempty"`
+	Line   int      `json:"line,omitempty"`   // in the new file; in the old one if Text begins with a minus
+	Text   string   `json:"text,omitempty"`   // the most telling line, with its sign in front
+	Lines  []string `json:"lines,omitempty"`  // the next ones
+	More   int      `json:"more,omitempty"`   // how many lines have changed beside them
+	Says   string   `json:"says"`             // for a person
+	Count  int      `json:"count"`            // how often, at least 1
+	Commit string   `json:"commit,omitempty"` // where it is, if it need not be in the last one
+	Where  string   `json:"where,omitempty"`  // "uncommitted" or a side branch, if it is not on the branch
 
-	rule string // tells findings of one kind apart
-	raw  string // a secret's value, never shown
+	answer Response // if not the kind's
+	raw    string   // a secret's value, never shown
+	whole  string   // what it was found in, if that is not the value itself
+	file   string   // the path as it is
 }
 
 // Group is what was found of one kind.
 type Group struct {
 	Kind     Kind      `json:"kind"`
-	Danger   Danger    `json:"danger"` // of the worst
-	Says     string    `json:"says"`   // what the kind can do
-	Count    int       `json:"count"`  // of findings, those that were left out too
+	Danger   Danger    `json:"danger"`   // of the worst
+	Response Response  `json:"response"` // the strictest, unless the user's settings say otherwise
+	Says     string    `json:"says"`     // what the kind can do
+	Count    int       `json:"count"`    // of findings, those that were left out too
 	Findings []Finding `json:"findings"`
 }
 
@@ -81,19 +86,23 @@ func (x *examination) report() Report {
 	groups := map[Kind]*Group{}
 	for _, f := range x.findings {
 		k := f.Kind.row()
-		f.Danger = cmp.Or(f.Danger, k.danger)
+		f.Danger, f.answer = cmp.Or(f.Danger, k.danger), cmp.Or(f.answer, k.response)
 		g := groups[f.Kind]
 		if g == nil {
-			g = &Group{Kind: f.Kind, Says: k.says, Findings: []Finding{}}
+			g = &Group{Kind: f.Kind, Says: k.says, Response: f.answer, Findings: []Finding{}}
 			groups[f.Kind] = g
 		}
-		g.Danger = max(g.Danger, f.Danger)
+		if g.Danger = max(g.Danger, f.Danger); f.answer.order() > g.Response.order() {
+			g.Response = f.answer
+		}
 		g.Count++
 		g.Findings = append(g.Findings, f)
 	}
 	r := Report{Notes: x.notes}
 	for _, g := range groups {
-		slices.SortStableFunc(g.Findings, func(a, b Finding) int { return cmp.Compare(b.Danger, a.Danger) })
+		slices.SortStableFunc(g.Findings, func(a, b Finding) int {
+			return cmp.Or(cmp.Compare(b.answer.order(), a.answer.order()), cmp.Compare(b.Danger, a.Danger))
+		})
 		g.Findings = g.Findings[:min(len(g.Findings), mostOfKind)]
 		r.Groups = append(r.Groups, *g)
 	}
@@ -143,8 +152,10 @@ func (r Report) In(where string) Report {
 func (r Report) Mask(text string) string {
 	for _, g := range r.Groups {
 		for _, f := range g.Findings {
-			if p := probe(f.raw); p != "" {
-				text = strings.ReplaceAll(text, p, masked(p))
+			for line := range strings.Lines(f.raw) { // a key may have many
+				if line = strings.TrimSpace(line); len(line) >= 8 || line != "" && line == f.raw {
+					text = strings.ReplaceAll(text, line, masked(line))
+				}
 			}
 		}
 	}
@@ -166,13 +177,32 @@ func (f Finding) Words() string {
 		at += " in " + git.Short(f.Commit)
 	}
 	text := at + ": " + f.Says
-	if f.Count > 1 && !strings.Contains(f.Says, fmt.Sprint(f.Count)) {
+	if f.Count > 1 && len(f.Lines) == 0 && !strings.Contains(f.Says, fmt.Sprint(f.Count)) {
 		text += fmt.Sprintf(" (%d)", f.Count)
 	}
 	if f.Text != "" {
 		text += ": " + f.Text
 	}
 	return text
+}
+
+// Rest is what belongs below the line that Words gives: the next lines, and how many more there are.
+func (f Finding) Rest() []string {
+	rest := slices.Clone(f.Lines)
+	if f.More > 0 {
+		rest = append(rest, fmt.Sprintf("… and %d more lines", f.More))
+	}
+	return rest
+}
+
+// Files are the paths of what was found, as they are: not safe to print.
+func (g Group) Files() (all []string) {
+	for _, f := range g.Findings {
+		if f.file != "" && !slices.Contains(all, f.file) {
+			all = append(all, f.file)
+		}
+	}
+	return all
 }
 
 // Kinds are those that were found.

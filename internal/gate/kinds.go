@@ -48,7 +48,7 @@ const (
 type kindRow struct {
 	kind     Kind
 	danger   Danger
-	response Response // unless the user says otherwise
+	response Response // unless the user or a row says otherwise
 	says     string
 }
 
@@ -58,9 +58,9 @@ var kinds = [...]kindRow{
 	{"install", High, Ask, "runs when the project is installed"},
 	{"commit", High, Ask, "runs when you commit, check out or push"},
 	{"editor", High, Ask, "runs or takes hold when you open the project in an editor or enter its directory"},
+	{"agents", High, Ask, "what agents start by themselves, may do and are told"},
 	{"names", High, Tell, "names that mislead"},
 	{"hidden", High, Tell, "text that a reader does not see for what it is"},
-	{"agents", Medium, Tell, "instructions and settings of agents"},
 	{"packages", Medium, Tell, "decides where packages come from"},
 	{"ci", Medium, Tell, "runs in CI"},
 	{"review", Medium, Tell, "decides who reviews, and what they see"},
@@ -72,6 +72,7 @@ var kinds = [...]kindRow{
 	{"links", Medium, Tell, "links and submodules"},
 	{"dependencies", Low, Tell, "packages that the project uses"},
 	{"binary", Low, Tell, "files that nobody can read"},
+	{"unknown", Low, Tell, "looks like something that a tool loads, and is not known here"},
 	{"large", Low, Tell, "large files, which stay in the history"},
 }
 
@@ -95,3 +96,6 @@ func (k Kind) Known() bool { return k.rank() >= 0 }
 
 // Says is what a change of this kind can do.
 func (k Kind) Says() string { return k.row().says }
+
+// order is how strict a response is.
+func (r Response) order() int { return slices.Index([]Response{Tell, Ask, Refuse}, r) }

@@ -24,15 +24,19 @@ type change struct {
 	plus, minus    int   // lines
 	size           int64 // bytes of the lines that were added
 	added, removed []line
-	wants          wants
+	hunk           int
+	begun, keep    bool // it was told of; its lines are kept
 }
 
 type line struct {
-	no   int
-	text string
+	no, hunk int
+	text     string
 }
 
-func (c *change) unread() bool { return !c.gone() && (c.binary || c.is == git.ModeLink) }
+// isLink says that a change makes, changes or removes something that stands for files elsewhere.
+func (c *change) isLink() bool {
+	return c.is == git.ModeLink || c.is == git.ModeGitlink || c.was == git.ModeLink || c.was == git.ModeGitlink
+}
 
 func (c *change) gone() bool  { return c.is == "" }
 func (c *change) fresh() bool { return c.was == "" }
@@ -139,8 +143,8 @@ func (r *patchReader) flush() error {
 
 // begin tells of a file once, when its header is complete.
 func (r *patchReader) begin(c *change) {
-	if c.wants == 0 {
-		c.wants = begun
+	if !c.begun {
+		c.begun = true
 		r.to.file(c)
 	}
 }
@@ -185,6 +189,7 @@ func (r *patchReader) hunk(head string) error {
 	}
 	c := r.now
 	r.begin(c)
+	c.hunk++
 	for minus > 0 || plus > 0 {
 		b, err := r.next()
 		if err != nil {

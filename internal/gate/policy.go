@@ -1,17 +1,18 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// Policy is what the user wants for each kind. A kind in no list has the response of its row, and one in several lists
-// the strictest. The zero value is the default.
+// Policy is what the user wants for each kind. A kind in no list has the response of what was found, and one in several
+// lists the strictest. The zero value is the default.
 type Policy struct{ Refuse, Ask, Tell []Kind }
 
-// Response says what happens if a kind is found.
-func (p Policy) Response(k Kind) Response {
+// set is what the user has said of a kind; "" if nothing.
+func (p Policy) set(k Kind) Response {
 	switch {
 	case slices.Contains(p.Refuse, k):
 		return Refuse
@@ -20,25 +21,27 @@ func (p Policy) Response(k Kind) Response {
 	case slices.Contains(p.Tell, k):
 		return Tell
 	}
-	return k.row().response
+	return ""
 }
+
+// Response says what happens at most if a kind is found.
+func (p Policy) Response(k Kind) Response { return cmp.Or(p.set(k), k.row().response) }
+
+// Of says what happens with what was found of a kind.
+func (p Policy) Of(g Group) Response { return cmp.Or(p.set(g.Kind), g.Response, g.Kind.row().response) }
 
 // Tighten gives the stricter of two policies for each kind, and names the kinds for which the other is milder.
 func (p Policy) Tighten(other Policy) (out Policy, milder []Kind) {
-	order := []Response{Tell, Ask, Refuse}
 	for _, k := range Kinds() {
-		has, want := p.Response(k), other.Response(k)
-		if !slices.Contains(slices.Concat(other.Refuse, other.Ask, other.Tell), k) {
-			want = has
-		}
-		if slices.Index(order, want) < slices.Index(order, has) {
+		want := other.set(k)
+		if want != "" && want.order() < p.Response(k).order() {
 			milder = append(milder, k)
-			want = has
+			want = ""
 		}
-		if want == k.row().response {
-			continue
+		if want == Tell && p.set(k) == "" { // nothing is milder
+			want = ""
 		}
-		switch want {
+		switch cmp.Or(want, p.set(k)) {
 		case Refuse:
 			out.Refuse = append(out.Refuse, k)
 		case Ask:
@@ -95,15 +98,16 @@ func join(list []Kind) string {
 // Judge says what keeps a report's content out; nil if nothing does.
 func (p Policy) Judge(r Report, accepted []Kind) *HeldError {
 	var e HeldError
-	for _, k := range r.Kinds() {
-		if slices.Contains(accepted, k) {
+	for _, g := range r.Groups {
+		if slices.Contains(accepted, g.Kind) {
 			continue
 		}
-		switch p.Response(k) {
+		switch p.Of(g) {
 		case Refuse:
-			e.Refused = append(e.Refused, k)
+			e.Refused = append(e.Refused, g.Kind)
 		case Ask:
-			e.Asked = append(e.Asked, k)
+			e.Asked = append(e.Asked, g.Kind)
+		case Tell:
 		}
 	}
 	if len(e.Refused)+len(e.Asked) == 0 {

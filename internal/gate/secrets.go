@@ -1,10 +1,10 @@
 package gate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cco-dev/cco/internal/gate/gitleaks"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -22,6 +21,8 @@ const generic = "generic-api-key"
 // scanner looks for secrets in lines. It compiles an expression when its keyword is seen for the first time.
 type scanner struct {
 	rules    []gitleaks.Rule
+	guess    []bool // by rule
+	global   *gitleaks.Allow
 	words    *keywords
 	of       [][]int // rules of a word
 	compiled map[string]*regexp.Regexp
@@ -33,6 +34,9 @@ type scanner struct {
 	mark    int
 	reaches map[string]int
 	open    []block
+	last    string // the line before, and its file
+	lastIn  string
+	whole   string // the line that the present text was made from; "" if it is the line itself
 
 	found []Finding
 	index map[string]int
@@ -58,9 +62,12 @@ const (
 type hit struct{ rule, at int }
 
 func newScanner() *scanner {
-	s := &scanner{rules: append(gitleaks.Rules(), ownRules[:]...), compiled: map[string]*regexp.Regexp{},
-		allowed: map[string]bool{},
-		index:   map[string]int{}}
+	table := gitleaks.Load()
+	s := &scanner{rules: slices.Concat(table.Rules, ownRules[:]), global: &table.Global,
+		compiled: map[string]*regexp.Regexp{}, allowed: map[string]bool{}, index: map[string]int{}}
+	for i, r := range s.rules {
+		s.guess = append(s.guess, i >= len(table.Rules) || slices.Contains(guesses, r.ID))
+	}
 	s.marks, s.upTo, s.reaches = make([]int, len(s.rules)), make([]int, len(s.rules)), map[string]int{}
 	at := map[string]int{}
 	var words []string
@@ -91,46 +98,77 @@ func (s *scanner) anyOf(exprs []string, text string) bool {
 	return slices.ContainsFunc(exprs, func(e string) bool { return s.re(e).MatchString(text) })
 }
 
-// skips says that gitleaks looks for nothing in such a file.
+// skips says that gitleaks looks for nothing in such a file. What guesses keeps to that.
 func (s *scanner) skips(path string) bool {
 	no, known := s.allowed[path]
 	if !known {
-		no = s.anyOf(gitleaks.Global().Paths, path)
+		no = s.anyOf(s.global.Paths, path)
 		s.allowed[path] = no
 	}
 	return no
 }
 
-// line looks at an added line; commit is where it was added.
+// line looks at an added line as it stands and, if nothing is in it, at what it says: without quoted quotes, with the
+// pieces of a literal joined, with base64 decoded, with the line before it.
 func (s *scanner) line(path, commit string, no int, text []byte) {
 	if len(s.found) == maxSecrets { // each costs time, and an agent can write any number
 		return
 	}
 	s.fill(text, path, commit)
+	found := s.scan(path, commit, no, text)
+	if len(text) > maxPieces {
+		s.last, s.lastIn = "", ""
+		return
+	}
+	before := ""
+	if s.lastIn == path && s.last != "" && joins(s.last, text) {
+		before = s.last
+	}
+	s.last, s.lastIn = "", path
+	if mayJoin(text) {
+		s.last = string(text)
+	}
+	if found {
+		return
+	}
+	s.whole = string(text)
+	for _, meant := range meanings(before, text) {
+		if s.scan(path, commit, no, []byte(meant)) {
+			break
+		}
+	}
+	s.whole = ""
+}
+
+// scan looks at a text with all rules.
+func (s *scanner) scan(path, commit string, no int, text []byte) bool {
 	s.hits = s.hits[:0]
 	s.words.find(text, func(word, end int) {
 		for _, r := range s.of[word] {
 			s.hits = append(s.hits, hit{r, end})
 		}
 	})
-	if len(s.hits) == 0 || s.skips(path) {
-		return
+	if len(s.hits) == 0 {
+		return false
 	}
 	found, guessed := false, false
-	for pass := range 2 { // the guess comes last
+	for pass := range 2 { // guesses come last
 		s.mark++
 		for _, h := range s.hits {
-			r := &s.rules[h.rule]
-			if guess := r.ID == generic; guess != (pass == 1) {
-				guessed = guessed || guess
+			if s.guess[h.rule] != (pass == 1) {
+				guessed = guessed || s.guess[h.rule]
 				continue
 			}
-			found = s.near(r, h, path, commit, no, text) || found
+			if pass == 1 && s.skips(path) {
+				continue
+			}
+			found = s.near(&s.rules[h.rule], h, path, commit, no, text) || found
 		}
 		if found || !guessed {
-			return
+			return found
 		}
 	}
+	return found
 }
 
 // near looks for a secret around a keyword. What was looked at once is not looked at again.
@@ -140,6 +178,10 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 	}
 	if h.at <= s.upTo[h.rule] {
 		return false
+	}
+	if s.guess[h.rule] && strings.HasPrefix(strings.TrimPrefix(r.Regex, "(?i)"), "^") {
+		s.upTo[h.rule] = h.at
+		return s.apply(r, path, commit, no, string(text[h.at:min(len(text), h.at+farthest)]))
 	}
 	from, to := 0, len(text)
 	if len(text) > shortLine {
@@ -249,12 +291,30 @@ func (s *scanner) close(commit string) {
 	s.open = s.open[:0]
 }
 
+// guessed says whether a rule goes by what a value looks like.
+func (s *scanner) guessed(r *gitleaks.Rule) bool {
+	return slices.Contains(guesses, r.ID) || slices.ContainsFunc(ownRules[:],
+		func(o gitleaks.Rule) bool { return o.ID == r.ID })
+}
+
+// tried are files with which programs are tried: what only looks like a secret there may be one.
+const tried = `test/ tests/ testing/ __tests__/ testdata/ fixtures/ fixture/ __fixtures__/ spec/ specs/ e2e/ mocks/
+	__mocks__/
+	cassettes/ *_test.* *.test.* *.spec.* *_spec.* test_*.* *test.java *tests.java *test.kt *tests.cs *test.php conftest.py
+	testutil/ testutils/ examples/ example/ *.example *.sample *.template samples/`
+
 // file looks at a new file's name.
 func (s *scanner) file(c *change) {
+	if !c.gone() && c.wasOID != c.isOID && c.fresh() {
+		s.scan("", c.commit, 0, []byte(c.path))
+		for part := range strings.SplitSeq(c.path, "/") {
+			s.scan("", c.commit, 0, []byte(part[:len(part)-len(path.Ext(part))]))
+		}
+	}
 	for i := range s.rules {
 		r := &s.rules[i]
 		if r.Regex == "" && !c.gone() && c.wasOID != c.isOID && s.re(r.Path).MatchString(c.path) {
-			s.add(r, c.path, c.commit, 0, c.path, "")
+			s.add(r, c.path, c.commit, 0, c.path, "", true)
 		}
 	}
 }
@@ -275,17 +335,18 @@ func (s *scanner) apply(r *gitleaks.Rule, path, commit string, no int, text stri
 				break
 			}
 		}
-		if r.Entropy > 0 && entropy(secret) <= r.Entropy || s.allows(r, path, secret, match, text) {
+		guess := s.guessed(r)
+		if r.Entropy > 0 && entropy(secret) <= r.Entropy || s.allows(r, path, secret, match, text) || fake(secret, guess) {
 			continue
 		}
 		hit = true
-		s.add(r, path, commit, no, secret, secret)
+		s.add(r, path, commit, no, secret, secret, guess)
 	}
 	return hit
 }
 
 func (s *scanner) allows(r *gitleaks.Rule, path, secret, match, text string) bool {
-	if s.allow(gitleaks.Global(), path, secret, match, text) {
+	if s.allow(s.global, path, secret, match, text) {
 		return true
 	}
 	return slices.ContainsFunc(r.Allow, func(a gitleaks.Allow) bool { return s.allow(&a, path, secret, match, text) })
@@ -303,13 +364,13 @@ func (s *scanner) allow(a *gitleaks.Allow, path, secret, match, text string) boo
 	byText := len(a.Regexes) > 0 && s.anyOf(a.Regexes, target)
 	lower := strings.ToLower(secret)
 	byWord := slices.ContainsFunc(a.Words, func(w string) bool { return strings.Contains(lower, w) })
-	if a.All {
+	if a.Condition == "AND" {
 		return (len(a.Paths) == 0 || byPath) && (len(a.Regexes) == 0 || byText) && (len(a.Words) == 0 || byWord)
 	}
 	return byPath || byText || byWord
 }
 
-func (s *scanner) add(r *gitleaks.Rule, path, commit string, no int, secret, raw string) {
+func (s *scanner) add(r *gitleaks.Rule, path, commit string, no int, secret, raw string, guess bool) {
 	key := r.ID + "\x00" + secret
 	if i, ok := s.index[key]; ok {
 		s.found[i].Count++
@@ -319,7 +380,14 @@ func (s *scanner) add(r *gitleaks.Rule, path, commit string, no int, secret, raw
 		return
 	}
 	s.index[key] = len(s.found)
-	f := Finding{Kind: "secrets", Path: path, Line: no, Commit: commit, Says: ruleName(r.ID), Count: 1, raw: raw}
+	f := Finding{Kind: "secrets", Path: path, Line: no, Commit: commit, Says: ruleName(r.ID), Count: 1, raw: raw,
+		whole: raw}
+	if s.whole != "" {
+		f.whole = part(s.whole, raw)
+	}
+	if guess && within(fold(path), tried) {
+		f.answer, f.Danger = Ask, Medium
+	}
 	if raw != "" {
 		f.Text = "+" + masked(raw)
 	}
@@ -358,44 +426,54 @@ func entropy(s string) float64 {
 	return sum
 }
 
-// manyPaths is how many files are named to git; with more, all are searched.
+// manyPaths is how many files are read for secrets that were there before.
 const manyPaths = 500
 
-// probe is the line of a secret that tells it from others.
-func probe(raw string) string {
-	longest := ""
-	for line := range strings.Lines(raw) {
-		if line = strings.TrimSpace(line); len(line) > len(longest) {
-			longest = line
+// part is the part of a line that has nearly all of a secret which was found in what the line means; the line if
+// there is none.
+func part(line, secret string) string {
+	for n := range len(secret) / 5 {
+		for _, p := range []string{secret[n:], secret[:len(secret)-n]} {
+			if strings.Contains(line, p) {
+				return p
+			}
 		}
 	}
-	return longest
+	return line
 }
 
-// unknown leaves out what one of the changed files had in the base: it has only moved.
-func (s *scanner) unknown(ctx context.Context, h git.Host, base string, paths []string) ([]Finding, error) {
+// news leaves out what some file had in the base, whole: it has only moved, or was copied.
+func (x *examination) news() ([]Finding, error) {
 	var ask strings.Builder
-	for _, f := range s.found {
-		if f.raw != "" {
-			ask.WriteString(probe(f.raw) + "\n")
+	found := x.secrets.found
+	for _, f := range found {
+		if first, _, _ := strings.Cut(f.whole, "\n"); strings.TrimSpace(first) != "" && f.raw != "" {
+			ask.WriteString(first + "\n")
 		}
 	}
-	if ask.Len() == 0 || len(paths) == 0 {
-		return s.found, nil
+	if ask.Len() == 0 {
+		return found, nil
 	}
-	if len(paths) > manyPaths {
-		paths = nil
-	}
-	c := h.Cmd(append([]string{"--literal-pathspecs", "grep", "-h", "-o", "-a", "-F", "--no-color", "-f", "-", base, "--"},
-		paths...)...)
+	c := x.host.Cmd("grep", "-z", "-l", "-a", "-F", "--no-color", "-f", "-", x.in.Base, "--")
 	c.Stdin = strings.NewReader(ask.String())
-	had := map[string]bool{}
-	err := h.Scan(ctx, c, '\n', func(b []byte) error {
-		had[string(b)] = true
+	var names []string
+	err := x.host.Scan(x.ctx, c, 0, func(b []byte) error {
+		names = append(names, string(b))
 		return nil
 	})
 	if exit, ok := errors.AsType[*proc.ExitError](err); err != nil && (!ok || exit.Code != 1) { // 1: it found nothing
 		return nil, err
 	}
-	return slices.DeleteFunc(s.found, func(f Finding) bool { return f.raw != "" && had[probe(f.raw)] }), nil
+	for _, name := range names[:min(len(names), manyPaths)] {
+		if strings.ContainsAny(name, "\n") {
+			continue
+		}
+		o, err := x.object(name)
+		if err != nil {
+			return nil, err
+		}
+		text := string(o.Data)
+		found = slices.DeleteFunc(found, func(f Finding) bool { return f.raw != "" && strings.Contains(text, f.whole) })
+	}
+	return found, nil
 }

@@ -6,9 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/cco-dev/cco/internal/git"
 )
@@ -69,11 +66,6 @@ func (x *examination) twins() error {
 		}
 		seen[key] = p
 	})
-}
-
-// fold is a name as file systems compare it that ignore case, and the ways to write one letter.
-func fold(name string) string {
-	return norm.NFD.String(strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name))
 }
 
 // repositories tells of repositories inside the repository: git runs what their settings say for anybody who is in

@@ -150,13 +150,13 @@ const (
 	DiffLines                   // the same without what is in binary files, for a program that shows it
 )
 
-// Diff writes the patch from one commit to another.
-func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style DiffStyle) error {
+// Diff writes the patch from one commit to another, of all files or of some.
+func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style DiffStyle, paths ...string) error {
 	if err := r.CheckOID(from, to); err != nil {
 		return err
 	}
 	h := r.host
-	args := []string{"diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv",
+	args := []string{"--literal-pathspecs", "diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv",
 		"--no-color"}
 	switch style {
 	case DiffRaw:
@@ -164,7 +164,7 @@ func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style Dif
 	case DiffPlain, DiffColour:
 		args = append(args, "--stat", "--patch")
 	}
-	c := h.Cmd(append(args, from, to, "--")...)
+	c := h.Cmd(append(append(args, from, to, "--"), paths...)...)
 	if style == DiffRaw || style == DiffLines {
 		c.Stdout = w
 		return h.Finish(ctx, c)

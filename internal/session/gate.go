@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"slices"
@@ -22,9 +23,12 @@ type Gate struct {
 	Accept []gate.Kind
 	// Show is called with what came before anything of it is kept.
 	Show func(PullResult)
-	// Ask wants a yes for some kinds; nil if there is nobody to ask.
-	Ask func(kinds []gate.Kind) (bool, error)
+	// Ask wants a yes for one kind; nil if there is nobody to ask. Patch writes all that has changed in its files.
+	Ask func(found gate.Group, patch Patch) (bool, error)
 }
+
+// Patch writes what was changed in some files, for a terminal.
+type Patch func(w io.Writer, style git.DiffStyle, paths ...string) error
 
 // look examines what came: the commits, and what was left uncommitted.
 func (s *Service) look(ctx context.Context, q *quarantine.Repo, r *PullResult) (err error) {
@@ -46,18 +50,24 @@ func (s *Service) look(ctx context.Context, q *quarantine.Repo, r *PullResult) (
 }
 
 // consent asks for what needs it, and writes down what was accepted.
-func (s *Service) consent(id, tip string, report gate.Report, g Gate, dir string) error {
-	accepted := g.Accept
+func (s *Service) consent(id, tip string, report gate.Report, g Gate, dir string, patch Patch) error {
+	accepted := slices.Clone(g.Accept)
 	held := g.Policy.Judge(report, accepted)
 	if held != nil && len(held.Refused) == 0 && g.Ask != nil {
-		ok, err := g.Ask(held.Asked)
-		if err != nil {
-			return err
+		for _, found := range report.Groups {
+			if !slices.Contains(held.Asked, found.Kind) {
+				continue
+			}
+			ok, err := g.Ask(found, patch)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			accepted = append(accepted, found.Kind)
 		}
-		if ok {
-			accepted = append(slices.Clone(accepted), held.Asked...)
-			held = nil
-		}
+		held = g.Policy.Judge(report, accepted)
 	}
 	if held != nil {
 		return held
@@ -70,7 +80,7 @@ func (s *Service) consent(id, tip string, report gate.Report, g Gate, dir string
 func (s *Service) logAccepted(id, tip string, report gate.Report, p gate.Policy, accepted []gate.Kind,
 	dir string) error {
 	for _, g := range report.Groups {
-		if !slices.Contains(accepted, g.Kind) || p.Response(g.Kind) == gate.Tell {
+		if !slices.Contains(accepted, g.Kind) || p.Of(g) == gate.Tell {
 			continue
 		}
 		if err := s.LogAccepted(id, tip, string(g.Kind), g.Count, dir); err != nil {
@@ -97,17 +107,24 @@ func who() string {
 }
 
 // pass shows what came and lets it through, if the user's policy does.
-func (s *Service) pass(r PullResult, o PullOptions) error {
+func (s *Service) pass(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
 	if o.Gate.Show != nil {
 		o.Gate.Show(r)
 	}
 	if o.DryRun {
 		o.Gate.Ask = nil
 	}
-	err := s.consent(r.Session.ID, r.target, r.Gate, o.Gate, o.Dir)
+	err := s.consent(r.Session.ID, r.target, r.Gate, o.Gate, o.Dir, r.patch(ctx, q))
 	held, ok := errors.AsType[*gate.HeldError](err)
 	if !ok {
 		return err
+	}
+	leave := ""
+	if r.wip != "" && !o.NoWip {
+		leave = "; --no-wip leaves out what was not committed"
+	}
+	if len(held.Refused) > 0 {
+		return fmt.Errorf("%w\n%s%s", err, afterRefusal(held, r.Session.ID), leave)
 	}
 	flag := held.Flag() + o.words()
 	if o.Partial {
@@ -115,10 +132,30 @@ func (s *Service) pass(r PullResult, o PullOptions) error {
 	}
 	advice := fmt.Sprintf("nothing was changed; read what is said of it, then take it with `cco box pull %s %s`",
 		r.Session.ID, flag)
-	if r.wip != "" && !o.NoWip {
-		advice += "; --no-wip leaves out what was not committed"
+	return fmt.Errorf("%w\n%s%s", err, advice, leave)
+}
+
+// patch writes the changes of some files: on the branch, and what was left uncommitted.
+func (r PullResult) patch(ctx context.Context, q *quarantine.Repo) Patch {
+	return func(w io.Writer, style git.DiffStyle, paths ...string) error {
+		err := q.Inside().Diff(ctx, w, r.Base, r.target, style, paths...)
+		if err == nil && r.wip != "" && r.wip != r.target && len(r.Only) == 0 {
+			err = q.Inside().Diff(ctx, w, r.head, r.wip, style, paths...)
+		}
+		return err
 	}
-	return fmt.Errorf("%w\n%s", err, advice)
+}
+
+// afterRefusal says what to do about what is refused. The flag that overrides it is not among it: it is for a person
+// who knows that it is no secret, and stands in the help.
+func afterRefusal(held *gate.HeldError, id string) string {
+	if !slices.Contains(held.Refused, "secrets") {
+		return "nothing was changed; your settings refuse it, see pull.refuse in `cco help settings`"
+	}
+	return fmt.Sprintf("nothing was changed; if it is a real secret, revoke it where it was issued, because the agent "+
+		"and its model have seen it, and have it taken out of all commits with `cco box push --continue %s -m \"Take the "+
+		"secret out of your commits, not only out of the files\"`; "+
+		"if it is none, `cco box pull --help` says how to take it", id)
 }
 
 // lookBeside examines what a bundle has beside the branch, each by its own name.
@@ -154,6 +191,9 @@ func (s *Service) side(ctx context.Context, r PullResult, o PullOptions) (PullRe
 		err := s.exhume(ctx, repo, rec, g.File, s.quarantineDir(rec.ID), o, &back)
 		r.Gate = r.Gate.Merge(back.Gate)
 		if held, ok := errors.AsType[*gate.HeldError](err); ok {
+			if len(held.Refused) > 0 {
+				return r, fmt.Errorf("%w\nnothing of %s was brought\n%s", err, git.Quote(o.Side), afterRefusal(held, rec.ID))
+			}
 			return r, fmt.Errorf("%w\nnothing of %s was brought; take it with `cco box pull %s --side %s %s`", err,
 				git.Quote(o.Side), rec.ID, git.Quote(o.Side), held.Flag())
 		}

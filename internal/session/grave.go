@@ -251,7 +251,8 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 	if o.DryRun {
 		o.Gate.Ask = nil
 	}
-	if err := s.consent(rec.ID, found.Tip, report, o.Gate, o.Dir); err != nil || o.DryRun {
+	patch := PullResult{Base: found.Base, target: found.Tip, head: found.Tip, wip: found.Wip}.patch(ctx, q)
+	if err := s.consent(rec.ID, found.Tip, report, o.Gate, o.Dir, patch); err != nil || o.DryRun {
 		return err
 	}
 	came, kept, err := q.ImportBelow(ctx, prefix)

@@ -49,8 +49,8 @@ func (o PullOptions) only(repo *git.Repo) (chosen []string, err error) {
 	return chosen, nil
 }
 
-// pick makes the commit of the chosen paths in quarantine, and says what a person must know of it alone: what the whole
-// only moves can be new in a part.
+// pick makes the commit of the chosen paths in quarantine, and says what a person must know of it, and of nothing
+// else.
 func (s *Service) pick(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r *PullResult) error {
 	if q == nil {
 		return &UsageError{Msg: "--only: session " + r.Session.ID + " changed nothing"}
@@ -72,7 +72,7 @@ func (s *Service) pick(ctx context.Context, q *quarantine.Repo, repo *git.Repo, 
 	if err != nil {
 		return err
 	}
-	r.Gate = r.Gate.Merge(found)
+	r.Gate = found
 	if r.Summary, err = q.Inside().Summary(ctx, r.Base, made.Commit); err != nil {
 		return err
 	}

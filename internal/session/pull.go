@@ -182,7 +182,7 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 		err = s.pick(ctx, q, repo, &r)
 	}
 	if err == nil {
-		err = s.pass(r, o)
+		err = s.pass(ctx, q, r, o)
 	}
 	if err == nil && o.DryRun {
 		err = s.canImport(ctx, q, r, o)

@@ -166,6 +166,17 @@ func (s *Streams) Warn(format string, args ...any) {
 	s.line("warning: " + fmt.Sprintf(format, args...))
 }
 
+// WarnOf warns under a heading. The paint comes last: what is cleaned after it shows the paint as text.
+func (s *Streams) WarnOf(c Colour, head, words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	if head = safetext.Line(head); s.ErrTTY {
+		head = s.Paint(c, head)
+	}
+	_, _ = fmt.Fprintf(s.Err, "cco: warning: %s%s\n", head, s.signs(safetext.Text(words)))
+}
+
 // Fail always says why a command failed.
 func (s *Streams) Fail(err error) { s.line(err.Error()) }
 

@@ -29,7 +29,7 @@ func (d *Doer) examine(ctx context.Context, repo *git.Repo, since string, in cru
 	}
 	for _, g := range fresh.Groups {
 		why := holdWhy(g.Kind)
-		switch policy.Response(g.Kind) {
+		switch policy.Of(g) {
 		case gate.Refuse:
 			p.Refused = append(p.Refused, linesOf(g)...)
 			continue

@@ -1,31 +1,67 @@
-// Package gitleaks is the rule file of gitleaks v8.30.1 (gitleaks.toml, MIT, see LICENSE) as a table that the compiler
-// lays out: it costs nothing at start, and nothing is compiled before it is needed.
+// Package gitleaks reads the rule file of gitleaks v8.30.1 (gitleaks.toml, MIT, see LICENSE) at first use.
 package gitleaks
 
-//go:generate go test -run TestTableIsGenerated -update .
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
+)
 
 // Rule says what a secret looks like.
 type Rule struct {
 	ID       string
-	Says     string
 	Regex    string // "" if only the path counts
 	Path     string // "" for any
 	Entropy  float64
 	Keywords []string // lower case; one of them must be in the text
-	Group    int      // the part of the match that is the secret; 0 is the first that isn't empty
+	Group    int      `toml:"secretGroup"` // the part of the match that is the secret; 0 is the first that isn't empty
 	Lines    bool     // may go over several lines
-	Allow    []Allow
+	Allow    []Allow  `toml:"allowlists"`
 }
 
 // Allow says what is no secret although it looks like one.
 type Allow struct {
-	Paths, Regexes, Words []string
-	Target                string // what the expressions are tried on: "match", "line", or "" for the secret
-	All                   bool   // all of it must hold, not any
+	Paths, Regexes []string
+	Words          []string `toml:"stopwords"`
+	Target         string   `toml:"regexTarget"` // what is tried: "match", "line", or "" for the secret
+	Condition      string   // "AND" if all of it must hold, not any
 }
 
-// Rules is the table.
-func Rules() []Rule { return rules[:len(rules):len(rules)] }
+// Table is the file.
+type Table struct {
+	Global Allow `toml:"allowlist"`
+	Rules  []Rule
+}
 
-// Global holds for all rules.
-func Global() *Allow { return &global }
+//go:embed gitleaks.toml
+var file string
+
+// Load gives the table. What the file says can't be wrong: a test reads it.
+var Load = sync.OnceValue(parse)
+
+func parse() *Table {
+	var t Table
+	if _, err := toml.Decode(file, &t); err != nil {
+		panic(err)
+	}
+	t.Global.lower()
+	for i := range t.Rules {
+		r := &t.Rules[i]
+		r.Lines = strings.Contains(r.Regex, `\s\S`) || strings.Contains(r.Regex, `(?s`) || strings.Contains(r.Regex, `(?:.|`)
+		for j, w := range r.Keywords {
+			r.Keywords[j] = strings.ToLower(w)
+		}
+		for j := range r.Allow {
+			r.Allow[j].lower()
+		}
+	}
+	return &t
+}
+
+func (a *Allow) lower() {
+	for i, w := range a.Words {
+		a.Words[i] = strings.ToLower(w)
+	}
+}

@@ -118,9 +118,9 @@ func groups(report gate.Report, policy gate.Policy) []Group {
 	out := []Group{}
 	for _, g := range report.Groups {
 		group := Group{Kind: string(g.Kind), Danger: g.Danger.String(), Says: g.Says, Count: g.Count,
-			Response: string(policy.Response(g.Kind)), Findings: []string{}}
+			Response: string(policy.Of(g)), Findings: []string{}}
 		for _, f := range g.Findings {
-			group.Findings = append(group.Findings, f.Words())
+			group.Findings = append(append(group.Findings, f.Words()), f.Rest()...)
 		}
 		out = append(out, group)
 	}

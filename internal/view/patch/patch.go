@@ -52,7 +52,8 @@ type Finding struct {
 const (
 	maxLines = 20_000 // of all files
 	maxFile  = 2_000  // of one, if it is not asked for alone
-	maxLine  = 2_000  // characters
+	maxLine  = 2_000  // characters of a line, if its file is not asked for alone
+	maxAlone = 200_000
 )
 
 // Read reads a patch. Only names one file that is wanted whole, "" all of them.
@@ -78,11 +79,11 @@ func Read(r io.Reader, report gate.Report, only string) (files []File, err error
 		if f.OldMode != 0 && f.NewMode != 0 && f.OldMode != f.NewMode {
 			out.Mode = strings.TrimLeft(f.OldMode.String(), "-") + " → " + strings.TrimLeft(f.NewMode.String(), "-")
 		}
-		most := maxFile
+		most, wide := maxFile, maxLine
 		if only != "" {
-			most = maxLines
+			most, wide = maxLines, maxAlone
 		}
-		left -= out.fill(f, found, min(most, max(0, left)))
+		left -= out.fill(f, found, min(most, max(0, left)), wide)
 		out.Found = append(out.Found, found.rest(out.Path)...)
 		out.Path = safetext.Spell(out.Path)
 		files = append(files, out)
@@ -91,7 +92,7 @@ func Read(r io.Reader, report gate.Report, only string) (files []File, err error
 }
 
 // fill adds up to so many lines, and says how many there are now.
-func (f *File) fill(in *gitdiff.File, found places, most int) (n int) {
+func (f *File) fill(in *gitdiff.File, found places, most, wide int) (n int) {
 	paint := newPainter(f.Path)
 	name := f.Path
 	for _, frag := range in.TextFragments {
@@ -107,7 +108,10 @@ func (f *File) fill(in *gitdiff.File, found places, most int) (n int) {
 			frag.Lines = frag.Lines[:most-n]
 		}
 		n += len(frag.Lines)
-		h.Lines = lines(frag, paint, func(op gitdiff.LineOp, line int) []Finding {
+		for _, l := range frag.Lines {
+			f.Cut = f.Cut || len(l.Line) > wide // nobody takes the rest unseen: it is there if the file is asked for alone
+		}
+		h.Lines = lines(frag, paint, wide, func(op gitdiff.LineOp, line int) []Finding {
 			return found.take(name, op == gitdiff.OpDelete, line)
 		})
 		f.Hunks = append(f.Hunks, h)
@@ -116,11 +120,11 @@ func (f *File) fill(in *gitdiff.File, found places, most int) (n int) {
 }
 
 // lines colours both sides of a hunk, each as it reads in its file.
-func lines(frag *gitdiff.TextFragment, p *painter, found func(gitdiff.LineOp, int) []Finding) []Line {
+func lines(frag *gitdiff.TextFragment, p *painter, wide int, found func(gitdiff.LineOp, int) []Finding) []Line {
 	var sides [2][]string
 	text := make([]string, len(frag.Lines))
 	for i, l := range frag.Lines {
-		text[i] = safetext.Spell(safetext.Fit(strings.TrimRight(l.Line, "\r\n"), maxLine))
+		text[i] = safetext.Spell(safetext.Fit(strings.TrimRight(l.Line, "\r\n"), wide))
 		if l.Op != gitdiff.OpAdd {
 			sides[0] = append(sides[0], text[i])
 		}

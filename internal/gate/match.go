@@ -1,0 +1,188 @@
+package gate
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/cco-dev/cco/internal/agent/roster"
+)
+
+// fold is a path as the most forgiving file system compares it: without case, without the ways to write one letter,
+// without letters that nobody sees, and without what some drop at the end of a name.
+func fold(p string) string {
+	ascii := true
+	for i := range len(p) {
+		ascii = ascii && p[i] < 0x80
+	}
+	if !ascii {
+		p = strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
+				return -1
+			}
+			return r
+		}, norm.NFD.String(cases.Fold().String(p)))
+	}
+	p = strings.ToLower(p)
+	if strings.Contains(p, "./") || strings.Contains(p, " /") || strings.TrimRight(p, ". ") != p {
+		parts := strings.Split(p, "/")
+		for i, name := range parts {
+			if short := strings.TrimRight(name, ". "); short != "" {
+				parts[i] = short
+			}
+		}
+		p = strings.Join(parts, "/")
+	}
+	return p
+}
+
+// pattern is a set of paths: a name in any directory, "dir/" for all that is below a directory, "dir/name", or
+// "dir/**name" for a name anywhere below one; with a slash in front it begins at the root. A name may have stars.
+type pattern struct {
+	below string // with a slash in front and behind; "" for any
+	name  string // "" for any
+	root  bool
+	deep  bool
+}
+
+func parsePattern(s string) pattern {
+	p := pattern{root: strings.HasPrefix(s, "/")}
+	s = strings.TrimPrefix(s, "/")
+	if dir, name, ok := strings.Cut(s, "/**"); ok {
+		return pattern{below: "/" + dir + "/", name: name, root: p.root, deep: true}
+	}
+	dir, name := path.Split(s)
+	if p.name = name; dir != "" {
+		p.below = "/" + dir
+	}
+	p.deep = name == ""
+	return p
+}
+
+// match compares a folded path, which has a slash in front, and its last part.
+func (p *pattern) match(full, name string) bool {
+	if p.name != "" && p.name != name {
+		if ok, _ := path.Match(p.name, name); !ok {
+			return false
+		}
+	}
+	dir := full[:len(full)-len(name)]
+	switch {
+	case p.below == "":
+		return !p.root || dir == "/"
+	case p.deep:
+		return strings.HasPrefix(dir, p.below) || !p.root && strings.Contains(dir, p.below)
+	}
+	return dir == p.below || !p.root && strings.HasSuffix(dir, p.below)
+}
+
+// within says whether a folded path is one of some patterns.
+func within(p, patterns string) bool {
+	name := path.Base(p)
+	for s := range strings.FieldsSeq(patterns) {
+		if one := parsePattern(s); one.match("/"+p, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// book finds the rows that a path asks for.
+type book struct {
+	rows  []place
+	names map[string][]int // by a name without stars in any directory
+	dirs  map[string][]int // by a directory of one part
+	rest  []ruled
+	known map[string][]*place // the last answers
+}
+
+type ruled struct {
+	pattern
+	row int
+}
+
+func newBook() *book {
+	b := &book{names: map[string][]int{}, dirs: map[string][]int{}, known: map[string][]*place{}}
+	b.rows = slices.Concat(places[:], toldPlaces[:])
+	for i := range b.rows {
+		if b.rows[i].agents {
+			for _, s := range roster.Steering() {
+				if (strings.HasSuffix(s, "/") || strings.Contains(s, ".json")) == (b.rows[i].answer == Ask) {
+					b.put(s, i)
+				}
+			}
+		}
+		for s := range strings.FieldsSeq(b.rows[i].at) {
+			b.put(s, i)
+		}
+	}
+	return b
+}
+
+func (b *book) put(s string, row int) {
+	p := parsePattern(s)
+	dir := strings.Trim(p.below, "/")
+	switch {
+	case p.below == "" && !p.root && !strings.Contains(p.name, "*"):
+		b.names[p.name] = append(b.names[p.name], row)
+	case p.name == "" && !p.root && !strings.Contains(dir, "/"):
+		b.dirs[dir] = append(b.dirs[dir], row)
+	default:
+		b.rest = append(b.rest, ruled{p, row})
+	}
+}
+
+// rowsOf gives the rows of a path, at most one of each kind. A row that says nothing wins over those behind it.
+func (b *book) rowsOf(p string) []*place {
+	rows, ok := b.known[p]
+	if ok {
+		return rows
+	}
+	if len(b.known) > 10_000 {
+		clear(b.known)
+	}
+	rows = b.find(fold(p))
+	b.known[p] = rows
+	return rows
+}
+
+func (b *book) find(p string) (rows []*place) {
+	name := path.Base(p)
+	found := slices.Clone(b.names[name])
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		found = append(found, b.dirs[path.Base(dir)]...)
+	}
+	for i := range b.rest {
+		if b.rest[i].match("/"+p, name) {
+			found = append(found, b.rest[i].row)
+		}
+	}
+	slices.Sort(found)
+	fixture, prose := within(p, fixtures), within(name, "*.md *.rst *.adoc")
+	for _, i := range found {
+		r := &b.rows[i]
+		if slices.ContainsFunc(rows, func(o *place) bool { return o.kind == r.kind || r.vague && o.kind != "" }) ||
+			r.kind == "build" && slices.ContainsFunc(rows, func(o *place) bool { return o.kind == "test" }) ||
+			r.response() == Tell && (fixture && r.kind != "agents" || prose && r.kind == "build") {
+			continue
+		}
+		if rows = append(rows, r); r.kind == "" {
+			break
+		}
+	}
+	return rows
+}
+
+// fixtures are directories whose files no tool runs by itself: nothing is told of what would only be told elsewhere.
+const fixtures = "testdata/ fixtures/ fixture/ __fixtures__/ testfixtures/ test-fixtures/ __mocks__/ cassettes/"
+
+// expr compiles an expression when it is first used: every start of the program would pay for it.
+func expr(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
+}
