@@ -47,8 +47,12 @@ func (s *Service) Answer(ctx context.Context, id string, write func(question str
 	case strings.ContainsRune(text, 0):
 		return rec, false, &UsageError{Msg: "the answer holds a NUL"}
 	}
+	asked := rec
 	if rec, err = s.asks(ctx, id); err != nil { // writing takes time
 		return rec, false, err
+	}
+	if rec.Question != asked.Question || !rec.Asked.Equal(asked.Asked) {
+		return rec, false, &StateError{ID: id, State: rec.State, Why: "it asks something else by now"}
 	}
 	if rec.Live() {
 		return rec, true, s.deliverAnswer(rec, text)

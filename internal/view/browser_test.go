@@ -155,12 +155,13 @@ func (b *browser) use(what, find, key string) {
 	b.t.Helper()
 	if b.keys {
 		b.tabTo(what, find)
+		b.until("be calm before "+what, fmt.Sprintf("(e => e && e.ariaDisabled !== 'true')(%s)", find))
 		b.do(what, chromedp.KeyEvent(key))
 		return
 	}
 	b.until(what, fmt.Sprintf(`(() => {
 		const e = %s;
-		if (!e || e.disabled) return false;
+		if (!e || e.disabled || e.ariaDisabled === 'true') return false;
 		e.scrollIntoView({block: 'center'});
 		const r = e.getBoundingClientRect(), top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
 		if (!e.contains(top)) return false;
@@ -171,7 +172,7 @@ func (b *browser) use(what, find, key string) {
 // tabTo goes to what an expression finds, which is then seen to have the focus.
 func (b *browser) tabTo(what, find string) {
 	b.t.Helper()
-	b.until("find "+what, fmt.Sprintf("(e => e && !e.disabled)(%s)", find))
+	b.until("find "+what, fmt.Sprintf("(e => e && !e.disabled && e.ariaDisabled !== 'true')(%s)", find))
 	for range 400 {
 		switch outline := b.value(fmt.Sprintf(`(e => !e || document.activeElement !== e ? 'elsewhere' :
 			getComputedStyle(e).outlineStyle)(%s)`, find)); outline {
