@@ -222,7 +222,7 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	}
 	// What was decided is written down before it is done, and what came of it after.
 	for _, want := range []string{`allow {"host":"example.com"}`, `limit {"name":"limits.day_cost","value":"42"`,
-		`"only":["note.txt"]`, `"accept":["`+f.Held[0]+`"`, c.Tip} {
+		`"only":["note.txt"]`, `"accept":["` + f.Held[0] + `"`, c.Tip} {
 		for when, list := range map[string][]string{"before": asked, "after": came} {
 			if !strings.Contains(strings.Join(list, "\n"), want) {
 				t.Errorf("%s it is done the log lacks %s:\n%s", when, want, strings.Join(list, "\n"))

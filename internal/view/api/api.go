@@ -48,6 +48,10 @@ const streamsMost = 256
 func bounded(do func(*Desk, http.ResponseWriter, *http.Request)) func(*Desk, http.ResponseWriter,
 	*http.Request) {
 	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead { // it would never end, and its connection brings the next request
+			reply(w, http.StatusMethodNotAllowed, Failure{Error: "a stream is read with GET"})
+			return
+		}
 		defer d.streams.Add(-1)
 		if d.streams.Add(1) > streamsMost {
 			reply(w, http.StatusTooManyRequests, Failure{Error: "too many streams are open"})

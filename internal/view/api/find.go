@@ -29,7 +29,7 @@ func find(ctx context.Context, r io.Reader, q string, each func(Hit) error) erro
 			raw = bytes.ToLower(part)
 		}
 	}
-	lines := event.NewReader(r)
+	lines, b := event.NewReader(r), words.NewBudget(ctx)
 	for number := int64(0); ctx.Err() == nil; number++ {
 		line, cut, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -45,7 +45,7 @@ func find(ctx context.Context, r io.Reader, q string, each func(Hit) error) erro
 		if json.Unmarshal(line, &e) != nil {
 			continue
 		}
-		it, ok := item(words.NewBudget(ctx), session.Line{Event: e})
+		it, ok := item(b, session.Line{Event: e})
 		if text := it.text(); ok && strings.Contains(strings.ToLower(text), q) {
 			if err := each(Hit{Number: number, At: e.At, Kind: it.Kind, Text: around(text, q)}); err != nil {
 				return err

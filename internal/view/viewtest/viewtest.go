@@ -210,6 +210,9 @@ func (r *Rig) Kill() {
 	}
 }
 
+// PID is the page's process.
+func (r *Rig) PID() int { return r.server.Pid() }
+
 // Token is that of the page.
 func (r *Rig) Token() string {
 	r.t.Helper()
