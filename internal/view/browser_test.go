@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -241,8 +242,21 @@ func (b *browser) chooses(what, selector string) {
 
 func (b *browser) value(js string) (out string) {
 	b.t.Helper()
-	b.do(js, chromedp.Evaluate("String("+js+")", &out))
+	b.do(js, chromedp.Evaluate("Promise.resolve("+js+").then(String)", &out,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	return out
+}
+
+// pointAt moves the pointer over what an expression finds.
+func (b *browser) pointAt(find string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var at []float64
+		if err := chromedp.Evaluate("(r => [r.x + r.width / 2, r.y + r.height / 2])(("+find+").getBoundingClientRect())",
+			&at).Do(ctx); err != nil {
+			return err
+		}
+		return input.DispatchMouseEvent(input.MouseMoved, at[0], at[1]).Do(ctx)
+	}
 }
 
 // picture keeps a picture of the page, if SHOTS names a directory.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,6 +25,7 @@ func TestTheAPIAgainstTheRealProgram(t *testing.T) {
 	r := viewtest.New(t)
 	r.Serve()
 	t.Run("states and actions", func(t *testing.T) { statesAndActions(t, r) })
+	t.Run("what is decided is what was seen", func(t *testing.T) { decidedAsSeen(t, r) })
 	t.Run("streams go on", func(t *testing.T) { streamsGoOn(t, r) })
 	t.Run("hostile words", func(t *testing.T) { hostileWords(t, r) })
 	t.Run("no way in from a box", func(t *testing.T) { noWayIn(t, r, "native", "worktree") })
@@ -232,6 +234,54 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	for _, want := range []string{"pull", "kill", "continue", "allow", "answer"} {
 		if !strings.Contains(strings.Join(done, " "), want) {
 			t.Errorf("the log of what was done lacks %s: %v", want, done)
+		}
+	}
+}
+
+// Guards against an answer that goes to another question than the one that was read, and against a plan that the agent
+// has changed or removed.
+func decidedAsSeen(t *testing.T, r *viewtest.Rig) {
+	id := r.Push("Ask twice", `echo "the plan was something else" >$CCO_EXCHANGE/plan.md
+rm -f $CCO_EXCHANGE/plan.md
+ask() { echo "$1" >$CCO_EXCHANGE/question.txt
+  while [ ! -e $CCO_EXCHANGE/answer.txt ]; do sleep 0.1; done
+  cat $CCO_EXCHANGE/answer.txt; rm -f $CCO_EXCHANGE/question.txt $CCO_EXCHANGE/answer.txt; }
+ask 'Shall I tidy up?'
+ask 'Shall I remove everything?'
+echo both were answered`)
+	asked := func(question string) (s api.SessionDetail) {
+		t.Helper()
+		for until := time.Now().Add(5 * time.Minute); !strings.Contains(fmt.Sprint(s.Question), question); {
+			if s = get[api.SessionDetail](t, r, "/sessions/"+id); time.Now().After(until) {
+				t.Fatalf("it does not ask %s: %+v", question, s)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		return s
+	}
+	first := asked("tidy up")
+	if len(first.Plan) == 0 || !strings.Contains(fmt.Sprint(first.Plan), "both were answered") || len(first.Wrong) > 0 {
+		t.Errorf("the plan is shown as %+v, %q", first.Plan, first.Wrong)
+	}
+	yes := api.Words{Text: "Yes, do", Seen: first.Seen}
+	refused(t, r, "/sessions/"+id+"/answer", api.Words{Text: "Yes, do"}, http.StatusConflict)
+	post(t, r, "/sessions/"+id+"/answer", yes)
+	second := asked("remove everything")
+	refused(t, r, "/sessions/"+id+"/answer", yes, http.StatusConflict)
+	st := get[api.State](t, r, "/state")
+	if i := slices.IndexFunc(st.Needs, func(n api.Need) bool { return n.ID == id }); i < 0 || st.Needs[i].Seen != second.Seen {
+		t.Errorf("Home says otherwise: %+v", st.Needs)
+	}
+	post(t, r, "/sessions/"+id+"/answer", api.Words{Text: "No", Seen: second.Seen})
+	r.Await(id, "done")
+	if out := r.Run("cco", "box", "logs", id); strings.Count(out, "Yes, do") != 1 || !strings.Contains(out, "both were answered") {
+		t.Errorf("it was told:\n%s", out)
+	}
+	for _, path := range []string{"/sessions/00000000", "/sessions/00000000/transcript", "/sessions/00000000/changes",
+		"/sessions/00000000/search?q=x", "/sessions/00000000/events", "/phases/00000000"} {
+		var f api.Failure
+		if status := r.Ask(http.MethodGet, path, nil, &f); status != http.StatusNotFound {
+			t.Errorf("%s gives %d %+v", path, status, f)
 		}
 	}
 }

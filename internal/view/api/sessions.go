@@ -81,7 +81,7 @@ func seenOf(v store.Session) string {
 }
 
 func named(parts ...any) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", parts))
 	return hex.EncodeToString(sum[:8])
 }
 

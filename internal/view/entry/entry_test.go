@@ -245,3 +245,30 @@ func TestNobodyIsLetInWithoutAKey(t *testing.T) {
 		t.Errorf("without a key it is %d", got)
 	}
 }
+
+// deadline notes when a body must have come.
+type deadline struct {
+	*httptest.ResponseRecorder
+	at time.Time
+}
+
+func (d *deadline) SetReadDeadline(t time.Time) error { d.at = t; return nil }
+
+// Guards against a body that comes a byte at a time and never ends, of a request that is refused: nobody reads it.
+func TestEveryBodyHasADeadline(t *testing.T) {
+	e, _ := newEntry(t)
+	h := e.Wrap(http.NotFoundHandler(), func(string) bool { return true })
+	for _, target := range []string{"http://127.0.0.1:7626/api/v1/stop", "http://127.0.0.1:7626/", "http://evil.example/",
+		"http://127.0.0.1:7626/api/v1/enter"} {
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodPut} {
+			w := &deadline{ResponseRecorder: httptest.NewRecorder()}
+			h.ServeHTTP(w, httptest.NewRequest(method, target, strings.NewReader("{")))
+			if w.at.IsZero() {
+				t.Errorf("%s %s with a body has none", method, target)
+			}
+			if w.Header().Get("Content-Security-Policy") == "" {
+				t.Errorf("%s %s is answered without headers", method, target)
+			}
+		}
+	}
+}
