@@ -241,8 +241,8 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 // Guards against an answer that goes to another question than the one that was read, and against a plan that the agent
 // has changed or removed.
 func decidedAsSeen(t *testing.T, r *viewtest.Rig) {
-	id := r.Push("Ask twice", `echo "the plan was something else" >$CCO_EXCHANGE/plan.md
-rm -f $CCO_EXCHANGE/plan.md
+	id := r.Push("Ask twice", `rm -f $CCO_EXCHANGE/plan.md
+echo "the plan was something else" >$CCO_EXCHANGE/plan.md
 ask() { echo "$1" >$CCO_EXCHANGE/question.txt
   while [ ! -e $CCO_EXCHANGE/answer.txt ]; do sleep 0.1; done
   cat $CCO_EXCHANGE/answer.txt; rm -f $CCO_EXCHANGE/question.txt $CCO_EXCHANGE/answer.txt; }
@@ -251,9 +251,9 @@ ask 'Shall I remove everything?'
 echo both were answered`)
 	asked := func(question string) (s api.SessionDetail) {
 		t.Helper()
-		for until := time.Now().Add(5 * time.Minute); !strings.Contains(fmt.Sprint(s.Question), question); {
-			if s = get[api.SessionDetail](t, r, "/sessions/"+id); time.Now().After(until) {
-				t.Fatalf("it does not ask %s: %+v", question, s)
+		for until := time.Now().Add(time.Minute); !strings.Contains(fmt.Sprint(s.Question), question); {
+			if s = get[api.SessionDetail](t, r, "/sessions/"+id); s.State == "failed" || time.Now().After(until) {
+				t.Fatalf("it does not ask %s: %+v\n%s", question, s, r.Run("cco", "box", "logs", id))
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
