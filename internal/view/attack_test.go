@@ -55,14 +55,16 @@ func (a *attacker) send(r request) answer {
 	if method == "" {
 		method = http.MethodGet
 	}
-	req := must.Get(http.NewRequestWithContext(a.t.Context(), method, a.base.String()+r.path, strings.NewReader(r.body)))(a.t)
+	req := must.Get(http.NewRequestWithContext(a.t.Context(), method, a.base.String()+r.path,
+		strings.NewReader(r.body)))(a.t)
 	if r.host != "" {
 		req.Host = r.host
 	}
 	for k, v := range r.headers {
 		req.Header.Set(k, v)
 	}
-	resp := must.Get(plain().Do(req))(a.t)
+	resp, err := plain().Do(req)
+	must.Do(a.t, err)
 	defer func() { _ = resp.Body.Close() }()
 	out := answer{status: resp.StatusCode, header: resp.Header, cookies: resp.Cookies(),
 		to: method + " " + r.path + " (Host " + req.Host + ")"}
@@ -289,7 +291,8 @@ func (a *attacker) try(at attack, r request) string {
 
 // headers says what an answer lacks that keeps other pages and scripts out.
 func (a *attacker) headers() (wrong []string) {
-	for _, req := range []request{{path: "/"}, {path: harmless}, {path: "/assets/icon.svg"}, {path: "/", host: "evil.example"},
+	for _, req := range []request{{path: "/"}, {path: harmless}, {path: "/assets/icon.svg"},
+		{path: "/", host: "evil.example"},
 		a.from("", "same-origin", request{path: harmless}), a.from("", "same-origin", request{path: "/assets/app.js"}),
 		{path: "/", headers: map[string]string{"Expect": "nothing"}}, {path: "/", host: "a b"}} {
 		resp := a.send(req)

@@ -19,10 +19,11 @@ func TestButtonsWaitUntilTheyWereSeen(t *testing.T) {
 	b := newBrowser(t, r, wide)
 	b.comeIn()
 	id := r.Push("Run on", "sleep 600")
-	kill := `[...document.querySelectorAll('button')].find(e => e.innerText.startsWith('Kill') || e.innerText.startsWith('Yes'))`
+	kill := `[...document.querySelectorAll('button')].find(e => /^(Kill|Yes)/.test(e.innerText))`
 	// It is looked for, and pressed, as soon as it is there: long before a person could have seen it.
 	b.do("press at once", chromedp.Navigate(r.Address+"/session/"+id))
-	b.until("press at once", `(e => { if (!e) return false; window.was = e.ariaDisabled; e.click(); e.click(); return true; })(`+kill+`)`)
+	b.until("press at once", `(e => { if (!e) return false; window.was = e.ariaDisabled;
+		e.click(); e.click(); return true; })(`+kill+`)`)
 	if was := b.value("window.was"); was != "true" {
 		t.Errorf("it is not shown as disabled: %s", was)
 	}
@@ -31,8 +32,10 @@ func TestButtonsWaitUntilTheyWereSeen(t *testing.T) {
 	}
 	calm := "(e => e && e.ariaDisabled !== 'true')(" + kill + ")"
 	b.until("calm", calm)
-	for _, event := range []string{"window.dispatchEvent(new Event('focus'))", "document.dispatchEvent(new Event('visibilitychange'))"} {
-		if got := b.value("(" + event + ", new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(" + calm + ")))))"); got == "true" {
+	for _, event := range []string{"window.dispatchEvent(new Event('focus'))",
+		"document.dispatchEvent(new Event('visibilitychange'))"} {
+		if got := b.value("(" + event + `, new Promise(r =>
+			requestAnimationFrame(() => requestAnimationFrame(() => r(` + calm + ")))))"); got == "true" {
 			t.Errorf("after %s it is not disabled", event)
 		}
 		b.until("calm", calm)
@@ -40,7 +43,8 @@ func TestButtonsWaitUntilTheyWereSeen(t *testing.T) {
 	// Another button is under the pointer, which has not moved.
 	b.do("point at it", chromedp.ActionFunc(b.pointAt(kill)))
 	b.until("calm", calm)
-	if got := b.value("(document.querySelector('.steer').before(Object.assign(document.createElement('div'), {style: 'height: 12em'})), " +
+	if got := b.value("(document.querySelector('.steer').before(Object.assign(document.createElement('div'), " +
+		"{style: 'height: 12em'})), " +
 		"new Promise(r => setTimeout(() => r(" + calm + "), 60)))"); got == "true" {
 		t.Error("what has moved away from under the pointer can be pressed at once")
 	}

@@ -32,7 +32,7 @@ func TestRandomRequestsDoNoHarm(t *testing.T) {
 		"git add .\ngit commit -qm Y")
 	r.Await(done, "done")
 	r.Serve()
-	g := &guesser{Rand: rand.New(rand.NewPCG(7, uint64(n))), ids: []string{done, "00000000", "cco-sandbox"}} //nolint:gosec // the same each time
+	g := &guesser{Rand: rand.New(rand.NewPCG(7, uint64(n))), ids: []string{done, "00000000", "cco-sandbox"}}
 	half, counts := int64(0), map[int]int{}
 	for i := range n {
 		status := g.ask(t, r)
@@ -77,7 +77,8 @@ func (g *guesser) junk() string {
 	case 3:
 		return pick(g, g.ids)
 	case 4:
-		return pick(g, []string{"limits.day_cost", "none", "example.org:80", "theirs", "main", "HEAD", "-", "*", "10.0.0.0/8"})
+		return pick(g, []string{"limits.day_cost", "none", "example.org:80", "theirs", "main", "HEAD", "-", "*",
+			"10.0.0.0/8"})
 	}
 	b := make([]byte, g.IntN(40))
 	for i := range b {

@@ -269,12 +269,14 @@ echo both were answered`)
 	second := asked("remove everything")
 	refused(t, r, "/sessions/"+id+"/answer", yes, http.StatusConflict)
 	st := get[api.State](t, r, "/state")
-	if i := slices.IndexFunc(st.Needs, func(n api.Need) bool { return n.ID == id }); i < 0 || st.Needs[i].Seen != second.Seen {
+	if i := slices.IndexFunc(st.Needs, func(n api.Need) bool { return n.ID == id }); i < 0 ||
+		st.Needs[i].Seen != second.Seen {
 		t.Errorf("Home says otherwise: %+v", st.Needs)
 	}
 	post(t, r, "/sessions/"+id+"/answer", api.Words{Text: "No", Seen: second.Seen})
 	r.Await(id, "done")
-	if out := r.Run("cco", "box", "logs", id); strings.Count(out, "Yes, do") != 1 || !strings.Contains(out, "both were answered") {
+	if out := r.Run("cco", "box", "logs", id); strings.Count(out, "Yes, do") != 1 ||
+		!strings.Contains(out, "both were answered") {
 		t.Errorf("it was told:\n%s", out)
 	}
 	for _, path := range []string{"/sessions/00000000", "/sessions/00000000/transcript", "/sessions/00000000/changes",

@@ -118,7 +118,8 @@ func TestWhoIsForgottenIsSentAwayAtOnce(t *testing.T) {
 		old := a.token
 		listen := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, found.Address+"/api/v1/events", nil))(t)
 		listen.Header.Set("Authorization", "Bearer "+old)
-		stream := must.Get(http.DefaultClient.Do(listen))(t)
+		stream, err := http.DefaultClient.Do(listen)
+		must.Do(t, err)
 		_, unused, err := Code(t.Context(), data)
 		must.Do(t, err)
 		forget()

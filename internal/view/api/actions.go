@@ -203,7 +203,7 @@ func accept(ctx context.Context, j *job, r *http.Request, in Accept) error {
 			return send(ctx, j, r, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
 		}
 	}
-	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits with these words: read it again", in.Comment)}
+	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits with these words: look again", in.Comment)}
 }
 
 func cleanup(ctx context.Context, j *job, r *http.Request, in Cleanup) error {

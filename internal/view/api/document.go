@@ -8,11 +8,11 @@ import (
 )
 
 // about is what holds for all of it.
-const about = "What `cco view` serves beside its page, which uses nothing else; docs/view.md says more. A program says " +
-	"`Authorization: Bearer TOKEN`, with what is in the file view/token of cco's data directory, and sends no cookie of " +
-	"the page. Bodies are application/json, with known fields alone; an action without fields takes {}. Where something " +
-	"has a `seen`, an action on it says that back, and is refused with 409 if it is something else by now. Every text is " +
-	"safe to show: what would steer, reverse or hide is spelled out, as <U+202E>, and <U+003C>U+ is a < that somebody " +
+const about = "What `cco view` serves beside its page, which uses nothing else; docs/view.md says more. A program " +
+	"says `Authorization: Bearer TOKEN`, with what is in the file view/token of cco's data directory, and sends no " +
+	"cookie of the page. Bodies are application/json, with known fields alone; an action without fields takes {}. Where something " +
+	"has a `seen`, an action on it says that back, and is refused with 409 if it is something else by now. Every text " +
+	"is safe to show: what would steer, reverse or hide is spelled out, as <U+202E>, and <U+003C>U+ is a < that somebody " +
 	"wrote. No list is ever null. Fields may be added at any time; others change only with another number in the path."
 
 // object is one of JSON.
@@ -30,7 +30,8 @@ func Document() any {
 		}
 		at[strings.ToLower(r.Method)] = r.describe(types)
 	}
-	return object{"openapi": "3.0.3", "paths": paths, "info": object{"title": "cco view", "version": "1", "description": about},
+	return object{"openapi": "3.0.3", "paths": paths,
+		"info":       object{"title": "cco view", "version": "1", "description": about},
 		"components": object{"schemas": types, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},
 		"security":   []object{{"token": []string{}}}}
 }
@@ -48,7 +49,8 @@ func (r Route) describe(types object) object {
 		}
 	}
 	for _, p := range r.Query {
-		params = append(params, object{"name": p.Name, "in": "query", "description": p.Says, "schema": object{"type": "string"}})
+		params = append(params, object{"name": p.Name, "in": "query", "description": p.Says,
+			"schema": object{"type": "string"}})
 	}
 	says := object{"summary": r.Says, "parameters": params}
 	text := object{"schema": object{"type": "string"}}
@@ -92,7 +94,8 @@ func schema(t reflect.Type, types object) object {
 	case t.Kind() == reflect.Map:
 		return object{"type": "object"}
 	case t.Kind() != reflect.Struct:
-		return object{"type": map[reflect.Kind]string{reflect.Int: "integer", reflect.Int64: "integer", reflect.Bool: "boolean",
+		return object{"type": map[reflect.Kind]string{reflect.Int: "integer", reflect.Int64: "integer",
+			reflect.Bool:    "boolean",
 			reflect.Float64: "number", reflect.String: "string"}[t.Kind()]}
 	}
 	ref := object{"$ref": "#/components/schemas/" + title(t)}

@@ -30,10 +30,11 @@ func TestAMissingKeySaysWhatToDo(t *testing.T) {
 func TestWhatWasSeenHasAName(t *testing.T) {
 	at := time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)
 	was := store.Session{ID: "0badcafe", State: store.Waiting, Question: "May I?", Asked: at, Started: at, Finished: at}
-	if seenOf(was) != seenOf(was) {
+	if again := was; seenOf(again) != seenOf(was) {
 		t.Error("the same has two names")
 	}
-	for name, change := range map[string]func(*store.Session){"another question": func(v *store.Session) { v.Question = "May I not?" },
+	for name, change := range map[string]func(*store.Session){
+		"another question":      func(v *store.Session) { v.Question = "May I not?" },
 		"the same, asked again": func(v *store.Session) { v.Asked = at.Add(time.Second) },
 		"another run":           func(v *store.Session) { v.Started = at.Add(time.Second) },
 		"another end":           func(v *store.Session) { v.Finished = at.Add(time.Second) },

@@ -378,7 +378,7 @@ type (
 	Pull struct {
 		Accept  []string `json:"accept,omitempty" doc:"kinds of change that you have seen and take"`
 		Partial bool     `json:"partial,omitempty" doc:"also what a failed or killed agent did"`
-		Seen    string   `json:"seen,omitempty" doc:"of the changes that you have looked at: nothing else is taken. What accepts needs it"`
+		Seen    string   `json:"seen,omitempty" doc:"of the changes that you have looked at, and no others; accept needs it"`
 		Only    []string `json:"only,omitempty" doc:"paths from the top of the repository: one commit of these alone"`
 	}
 	// Fix is for a phase.

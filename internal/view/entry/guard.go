@@ -165,7 +165,7 @@ func (e *Entry) visitor(r *http.Request, key []byte, origins []string) (Visitor,
 	said := r.Header.Values("Authorization")
 	switch {
 	case key == nil:
-		return v, &Refusal{http.StatusUnauthorized, "nobody is let in: the key can't be read. `cco view forget` makes another"}
+		return v, &Refusal{http.StatusUnauthorized, "the key can't be read: `cco view forget` makes another"}
 	case len(cookies) > 0 && len(said) > 0, len(said) > 1:
 		return v, &Refusal{http.StatusBadRequest, "come with a cookie or with a token, not with both"}
 	case len(said) == 1:

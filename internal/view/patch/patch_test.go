@@ -114,8 +114,9 @@ func TestWhatIsCutSaysSo(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		files, _ := Read(t.Context(), long, Options{Alone: name[alone]})
 		f := files[0]
-		if n := len(f.Hunks[0].Lines); f.Cut == alone || f.Added != 5000 || alone != (n == 5000) || f.Cut != (len(f.Found) == 1 &&
-			f.Found[0].Kind == Unseen && strings.Contains(f.Found[0].Says, "3000 more lines")) {
+		if n := len(f.Hunks[0].Lines); f.Cut == alone || f.Added != 5000 || alone != (n == 5000) ||
+			f.Cut != (len(f.Found) == 1 &&
+				f.Found[0].Kind == Unseen && strings.Contains(f.Found[0].Says, "3000 more lines")) {
 			t.Errorf("alone %v: %d lines, %+v", alone, n, f.Found)
 		}
 	}
@@ -145,7 +146,8 @@ func TestHostilePatchesAreBounded(t *testing.T) {
 	for i := range 60_000 {
 		many.WriteString(file(i, "+x\n"))
 	}
-	for _, in := range []string{many.String(), file(1, strings.Repeat("+\n", 4<<20)), file(1, "+"+strings.Repeat("a(", 4<<20)),
+	for _, in := range []string{many.String(), file(1, strings.Repeat("+\n", 4<<20)),
+		file(1, "+"+strings.Repeat("a(", 4<<20)),
 		file(1, strings.Repeat("+"+strings.Repeat("a(", 900)+"\n", 4000)), file(1, strings.Repeat("+`\"/*\n", 1<<20)),
 		strings.Repeat("diff --git \n", 1<<19), strings.Repeat("@@ ", 1<<20)} {
 		for _, alone := range []string{"", "1.go"} {

@@ -281,8 +281,9 @@ func (r *Rig) held(resp *http.Response, body []byte) {
 		return
 	}
 	in := &openapi3filter.RequestValidationInput{Request: resp.Request, Route: is.route}
-	if err := openapi3filter.ValidateResponse(r.t.Context(), &openapi3filter.ResponseValidationInput{RequestValidationInput: in,
-		Status: resp.StatusCode, Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body))}); err != nil {
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode,
+		Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body))}
+	if err := openapi3filter.ValidateResponse(r.t.Context(), out); err != nil {
 		r.t.Errorf("%s %s gives %d %.300s: %v", resp.Request.Method, resp.Request.URL.Path, resp.StatusCode, body, err)
 	}
 }

@@ -106,7 +106,8 @@ func (l *line) escape() {
 		l.flush()
 		l.add(Node{Kind: "br"}, 0)
 		l.at += 2
-	case next != "" && strings.Contains(punctuation, next[:1]) && !(next[0] == '+' && strings.HasSuffix(l.text[:l.at], "<U")):
+	case next != "" && strings.Contains(punctuation, next[:1]) &&
+		(next[0] != '+' || !strings.HasSuffix(l.text[:l.at], "<U")):
 		l.plain.WriteByte(next[0])
 		l.at += 2
 	default:

@@ -48,9 +48,11 @@ func TestMarkdownBecomesKnownParts(t *testing.T) {
 			`{"kind":"pre","text":"x\n","lang":"sh"}]}]}]`},
 		"emphasis": {"***a** b* snake_case_x ~~c~~ 2*3*4 `` ` `` _d_", `[{"kind":"p","parts":[{"kind":"em","parts":` +
 			`[{"kind":"strong","parts":[{"text":"a"}]},{"text":" b"}]},{"text":" snake_case_x "},{"kind":"del","parts":` +
-			`[{"text":"c"}]},{"text":" 2"},{"kind":"em","parts":[{"text":"3"}]},{"text":"4 "},{"kind":"code","text":"` + "`" + `"},` +
+			`[{"text":"c"}]},{"text":" 2"},{"kind":"em","parts":[{"text":"3"}]},{"text":"4 "},` +
+			`{"kind":"code","text":"` + "`" + `"},` +
 			`{"text":" "},{"kind":"em","parts":[{"text":"d"}]}]}]`},
-		"breaks":          {"a  \nb\\\nc", `[{"kind":"p","parts":[{"text":"a  "},{"kind":"br"},{"text":"b"},{"kind":"br"},{"text":"c"}]}]`},
+		"breaks": {"a  \nb\\\nc", `[{"kind":"p","parts":[{"text":"a  "},{"kind":"br"},` +
+			`{"text":"b"},{"kind":"br"},{"text":"c"}]}]`},
 		"nothing open":    {"*a [b ~~c", `[{"kind":"p","parts":[{"text":"*a [b ~~c"}]}]`},
 		"windows' breaks": {"a\r\n\r\nb", `[{"kind":"p","parts":[{"text":"a"}]},{"kind":"p","parts":[{"text":"b"}]}]`},
 	} {
@@ -86,7 +88,8 @@ func TestHostileWordsCostNoMoreThanOthers(t *testing.T) {
 		steps.WriteString(strings.Repeat("  ", i) + "- a\n")
 		ticks.WriteString(strings.Repeat("`", i) + " ")
 	}
-	hostile := []string{strings.Repeat("|a", 4000) + "|\n" + strings.Repeat("|-", 4000) + "|\n" + strings.Repeat("|\n", 12000),
+	hostile := []string{strings.Repeat("|a", 4000) + "|\n" + strings.Repeat("|-", 4000) + "|\n" +
+		strings.Repeat("|\n", 12000),
 		all(">"), all("> - "), all("- "), all("1. "), all("["), all("[a]("), all("[a](<b"), all("!["), all("]"), all("]("),
 		all("*a "), all("*a_ "), all("**a *"), all("a**b_c* "), all("~~a "), all("[*"), all("`a``"), all("<a "), all("<!--"),
 		all("[a]: b\n"), all("a\n-\n"), all("```\n"), all("\t"), all("\\"), all("* * *\n"), all("|"), all("|\n|-\n"),
