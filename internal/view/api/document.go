@@ -8,12 +8,13 @@ import (
 )
 
 // about is what holds for all of it.
-const about = "What `cco view` serves beside its page, which uses nothing else; docs/view.md says more. A program " +
-	"says `Authorization: Bearer TOKEN`, with what is in the file view/token of cco's data directory, and sends no " +
-	"cookie of the page. Bodies are application/json, with known fields alone; an action without fields takes {}. Where something " +
-	"has a `seen`, an action on it says that back, and is refused with 409 if it is something else by now. Every text " +
-	"is safe to show: what would steer, reverse or hide is spelled out, as <U+202E>, and <U+003C>U+ is a < that somebody " +
-	"wrote. No list is ever null. Fields may be added at any time; others change only with another number in the path."
+const about = "What `cco view` serves beside its page, which uses nothing else; docs/view.md says more. A program says " +
+	"`Authorization: Bearer TOKEN`, with what is in the file view/token of cco's data directory, and sends no " +
+	"cookie of the page. Bodies are application/json, with known fields alone; an action without fields takes " +
+	"{}. Where something has a `seen`, an action on it says that back, and is refused with 409 if it is " +
+	"something else by now. Every text is safe to show: what would steer, reverse or hide is spelled out, as " +
+	"<U+202E>, and <U+003C>U+ is a < that somebody wrote. No list is ever null. Fields may be added at any " +
+	"time; others change only with another number in the path."
 
 // object is one of JSON.
 type object = map[string]any
@@ -31,9 +32,10 @@ func Document() any {
 		at[strings.ToLower(r.Method)] = r.describe(types)
 	}
 	return object{"openapi": "3.0.3", "paths": paths,
-		"info":       object{"title": "cco view", "version": "1", "description": about},
-		"components": object{"schemas": types, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},
-		"security":   []object{{"token": []string{}}}}
+		"info": object{"title": "cco view", "version": "1", "description": about},
+		"components": object{"schemas": types,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},
+		"security": []object{{"token": []string{}}}}
 }
 
 // describe is the part of the document about a route.

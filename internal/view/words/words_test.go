@@ -80,7 +80,8 @@ func TestPartsAreBounded(t *testing.T) {
 }
 
 // Guards against a text of some kilobytes that takes gigabytes or minutes: a table whose rows are filled up, marks that
-// each look for their end. Each costs about what harmless words of its length do, and all of one answer have one budget.
+// each look for their end. Each costs about what harmless words of its length do, and
+// those of an answer have one budget.
 func TestHostileWordsCostNoMoreThanOthers(t *testing.T) {
 	all := func(s string) string { return strings.Repeat(s, maxText/len(s)) }
 	var steps, ticks strings.Builder
