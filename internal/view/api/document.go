@@ -8,7 +8,8 @@ import (
 )
 
 // about is what holds for all of it.
-const about = "What `cco view` serves beside its page, which uses nothing else; docs/view.md says more. A program says " +
+const about = "" +
+	"What `cco view` serves beside its page, which uses nothing else; docs/view.md says more. A program says " +
 	"`Authorization: Bearer TOKEN`, with what is in the file view/token of cco's data directory, and sends no " +
 	"cookie of the page. Bodies are application/json, with known fields alone; an action without fields takes " +
 	"{}. Where something has a `seen`, an action on it says that back, and is refused with 409 if it is " +
