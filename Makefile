@@ -68,6 +68,7 @@ shots: build ## make the pictures for README and docs from the real page
 	@SHOTS=$(CURDIR)/docs go test -tags heavy -count=1 -timeout 20m -run '^TestShots$$' ./internal/view
 
 soak: ## carry phases through all broken pipelines, and machines that die again and again, which takes an hour
+	@SOAK=all go test -tags heavy -count=1 -timeout 60m -run '^TestRandomRequestsDoNoHarm$$' ./internal/view
 	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 60m ./internal/cruise/soak
 	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 120m -run 'Machine|Elsewhere|Older' ./internal/cruise/crash
 

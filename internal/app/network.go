@@ -94,25 +94,6 @@ func (a *App) pagePort() int {
 	return port
 }
 
-// OpenDoor opens a door in a mode with rules of the caller's, and with what no rule opens shut as in every session.
-func (a *App) OpenDoor(ctx context.Context, dir, mode string, rules []string) (*door.Door, error) {
-	c := door.Config{Dir: dir, Config: broker.Config{Page: a.pagePort}}
-	var err error
-	if c.Mode, err = broker.ParseMode(mode); err != nil {
-		return nil, err
-	}
-	var allowed []broker.Rule
-	for _, text := range rules {
-		r, err := broker.ParseRule(text)
-		if err != nil {
-			return nil, err
-		}
-		allowed = append(allowed, r)
-	}
-	c.Allowed = func() []broker.Rule { return allowed }
-	return door.Open(ctx, c)
-}
-
 // mode is the box's own, or a tighter one that the repository asks for.
 func (a *App) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, error) {
 	mode := b.Spec.Mode()

@@ -32,7 +32,7 @@ func Clean(s string, most int) string {
 	if strings.Contains(s, "]:") {
 		s = regexp.MustCompile(emptyLink).ReplaceAllString(s, "[hidden: $1]")
 	}
-	s = safetext.Spell(s)
+	s = safetext.Quote(s)
 	if len(s) <= most {
 		return s
 	}

@@ -50,7 +50,7 @@ func oddities(p string, no int, text []byte) []oddity {
 		return nil
 	}
 	return []oddity{{no,
-		says, "+" + safetext.Cut(safetext.Spell(strings.TrimSpace(strings.ReplaceAll(s, strings.Repeat(" ", gap), " … "+
+		says, "+" + safetext.Cut(safetext.Quote(strings.TrimSpace(strings.ReplaceAll(s, strings.Repeat(" ", gap), " … "+
 			""))), 200)}}
 }
 
@@ -153,7 +153,7 @@ func (x *examination) names() {
 		}
 		for _, part := range strings.Split(c.path, "/") {
 			if says := misleads(part); says != "" {
-				x.add(Finding{Kind: "names", Path: safetext.Spell(c.path), Says: says})
+				x.add(Finding{Kind: "names", Path: safetext.Quote(c.path), Says: says})
 				break
 			}
 		}

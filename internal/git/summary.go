@@ -150,8 +150,8 @@ const (
 	DiffLines                   // the same without what is in binary files, for a program that shows it
 )
 
-// Diff writes the patch from one commit to another, of all files or of some.
-func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style DiffStyle, paths ...string) error {
+// Diff writes the patch from one commit to another: of all files, or of those that are named.
+func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style DiffStyle, only ...string) error {
 	if err := r.CheckOID(from, to); err != nil {
 		return err
 	}
@@ -164,7 +164,11 @@ func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style Dif
 	case DiffPlain, DiffColour:
 		args = append(args, "--stat", "--patch")
 	}
-	c := h.Cmd(append(append(args, from, to, "--"), paths...)...)
+	args = append(args, from, to, "--")
+	for _, path := range only {
+		args = append(args, ":(top,literal)"+path)
+	}
+	c := h.Cmd(args...)
 	if style == DiffRaw || style == DiffLines {
 		c.Stdout = w
 		return h.Finish(ctx, c)

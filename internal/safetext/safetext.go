@@ -20,7 +20,10 @@ func Text(s string) string { return rewrite(s, true, replace) }
 // Line makes a text one line: it replaces line breaks and tabs as well.
 func Line(s string) string { return rewrite(s, false, replace) }
 
-// Spell writes out in ASCII what Text replaces, so that nothing is lost: <U+202E>.
+// Quote spells a text of somebody's, once: what looks like a spelled character in it already is not taken for one.
+func Quote(s string) string { return Spell(strings.ReplaceAll(s, "<U+", "<U+003C>U+")) }
+
+// Spell writes out in ASCII what Text replaces, so that nothing is lost: <U+202E>. What is spelled stays as it is.
 func Spell(s string) string {
 	return rewrite(s, true, func(b *strings.Builder, r rune) { fmt.Fprintf(b, "<U+%04X>", r) })
 }

@@ -16,6 +16,9 @@ import (
 // maxAnswer bounds an answer: it travels as an argument of the agent's program.
 const maxAnswer = 64 << 10
 
+// MaxQuestion bounds what a person is asked.
+const MaxQuestion = 16 << 10
+
 // asks reads a session and makes sure that it has an unanswered question.
 func (s *Service) asks(ctx context.Context, id string) (store.Session, error) {
 	rec, err := s.Get(ctx, id)
@@ -47,8 +50,12 @@ func (s *Service) Answer(ctx context.Context, id string, write func(question str
 	case strings.ContainsRune(text, 0):
 		return rec, false, &UsageError{Msg: "the answer holds a NUL"}
 	}
+	asked := rec
 	if rec, err = s.asks(ctx, id); err != nil { // writing takes time
 		return rec, false, err
+	}
+	if rec.Question != asked.Question || !rec.Asked.Equal(asked.Asked) {
+		return rec, false, &StateError{ID: id, State: rec.State, Why: "it asks something else by now"}
 	}
 	if rec.Live() {
 		return rec, true, s.deliverAnswer(rec, text)
@@ -73,6 +80,10 @@ func (s *Service) deliverAnswer(rec store.Session, text string) error {
 	}
 	if _, err := os.Lstat(filepath.Join(s.Exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it was answered already, and has not taken it yet"}
+	}
+	data, err := s.ReadOut(rec.ID, inside.QuestionFile, MaxQuestion)
+	if err != nil || CleanLines(string(data)) != rec.Question {
+		return &StateError{ID: rec.ID, State: rec.State, Why: "it asks something else by now"}
 	}
 	return whole.Write(filepath.Join(s.Exchange(rec.ID), inside.AnswerFile), []byte(text+"\n"), 0o644) // for the agent
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
@@ -139,7 +140,32 @@ func (s *Service) placePlan(id string, p plan) (string, error) {
 	if p.rel != "" {
 		return p.rel, nil
 	}
-	return SentPlan, whole.Write(filepath.Join(s.Exchange(id), inside.PlanFile), p.text, 0o644) // for the agent
+	// The agent can change what is in the exchange; what it was given is kept.
+	return SentPlan, errors.Join(whole.Write(s.sentFile(id), p.text, 0o600),
+		whole.Write(filepath.Join(s.Exchange(id), inside.PlanFile), p.text, 0o644)) // for the agent
+}
+
+func (s *Service) sentFile(id string) string { return filepath.Join(s.dir(id), "sent.md") }
+
+// Sent is the plan that was last sent to a session, at most so many bytes of it: "" if it is not known any more.
+func (s *Service) Sent(ctx context.Context, v store.Session, most int) (string, error) {
+	if v.Plan != SentPlan {
+		repo, err := git.Open(ctx, v.Repo)
+		if err != nil || v.Plan == "" || filepath.IsAbs(v.Plan) {
+			return "", err
+		}
+		return repo.TextAt(ctx, v.Origin, v.Plan, most)
+	}
+	f, err := os.Open(s.sentFile(v.ID))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)))
+	return string(text), err
 }
 
 // title is the plan's first heading or line, for listings.

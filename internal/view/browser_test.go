@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -155,12 +156,13 @@ func (b *browser) use(what, find, key string) {
 	b.t.Helper()
 	if b.keys {
 		b.tabTo(what, find)
+		b.until("be calm before "+what, fmt.Sprintf("(e => e && e.ariaDisabled !== 'true')(%s)", find))
 		b.do(what, chromedp.KeyEvent(key))
 		return
 	}
 	b.until(what, fmt.Sprintf(`(() => {
 		const e = %s;
-		if (!e || e.disabled) return false;
+		if (!e || e.disabled || e.ariaDisabled === 'true') return false;
 		e.scrollIntoView({block: 'center'});
 		const r = e.getBoundingClientRect(), top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
 		if (!e.contains(top)) return false;
@@ -171,7 +173,7 @@ func (b *browser) use(what, find, key string) {
 // tabTo goes to what an expression finds, which is then seen to have the focus.
 func (b *browser) tabTo(what, find string) {
 	b.t.Helper()
-	b.until("find "+what, fmt.Sprintf("(e => e && !e.disabled)(%s)", find))
+	b.until("find "+what, fmt.Sprintf("(e => e && !e.disabled && e.ariaDisabled !== 'true')(%s)", find))
 	for range 400 {
 		switch outline := b.value(fmt.Sprintf(`(e => !e || document.activeElement !== e ? 'elsewhere' :
 			getComputedStyle(e).outlineStyle)(%s)`, find)); outline {
@@ -240,8 +242,21 @@ func (b *browser) chooses(what, selector string) {
 
 func (b *browser) value(js string) (out string) {
 	b.t.Helper()
-	b.do(js, chromedp.Evaluate("String("+js+")", &out))
+	b.do(js, chromedp.Evaluate("Promise.resolve("+js+").then(String)", &out,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	return out
+}
+
+// pointAt moves the pointer over what an expression finds.
+func (b *browser) pointAt(find string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var at []float64
+		if err := chromedp.Evaluate("(r => [r.x + r.width / 2, r.y + r.height / 2])(("+find+").getBoundingClientRect())",
+			&at).Do(ctx); err != nil {
+			return err
+		}
+		return input.DispatchMouseEvent(input.MouseMoved, at[0], at[1]).Do(ctx)
+	}
 }
 
 // picture keeps a picture of the page, if SHOTS names a directory.

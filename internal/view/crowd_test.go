@@ -20,8 +20,7 @@ import (
 func TestAWaitingCrowdIsBoundedAndKeepsNobodyOut(t *testing.T) {
 	p := newApp(t)
 	found, _ := start(t, p, "127.0.0.1:0")
-	_, token, err := Running(p.Dirs.Data)
-	must.Do(t, err)
+	token := tokenOf(t, p.Dirs.Data)
 	ask := func(path, token string) (*http.Response, error) {
 		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, found.Address+path, nil))(t)
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -73,8 +72,7 @@ func TestAWaitingCrowdIsBoundedAndKeepsNobodyOut(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	p := newApp(t)
 	found, _ := start(t, p, "127.0.0.1:0")
-	_, token, err := Running(p.Dirs.Data)
-	must.Do(t, err)
+	token := tokenOf(t, p.Dirs.Data)
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
 	open := func(ctx context.Context) int {
@@ -107,8 +105,7 @@ func TestStreamsAreBounded(t *testing.T) {
 func TestStrangeRequestsAreRefused(t *testing.T) {
 	p := newApp(t)
 	found, _ := start(t, p, "127.0.0.1:0")
-	_, token, err := Running(p.Dirs.Data)
-	must.Do(t, err)
+	token := tokenOf(t, p.Dirs.Data)
 	host := found.Address[7:]
 	raw := func(text string) string {
 		t.Helper()
@@ -133,7 +130,7 @@ func TestStrangeRequestsAreRefused(t *testing.T) {
 		"GET /api/v1/me HTTP/1.0\r\n" + auth: "421",
 		me + from + auth + auth:              "400",
 		me + "Host: evil.example\r\nX-Forwarded-Host: " + host + "\r\n" + auth: "421",
-		me + from + "X: " + strings.Repeat("x", 128<<10) + "\r\n":              "431",
+		me + from + "X: " + strings.Repeat("x", 2<<20) + "\r\n":                "431",
 		"CONNECT " + host + " HTTP/1.1\r\n" + from + auth:                      "415",
 		"TRACE / HTTP/1.1\r\n" + from + auth:                                   "415",
 		"OPTIONS * HTTP/1.1\r\n" + from + "Origin: https://evil.example\r\n":   "415",

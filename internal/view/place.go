@@ -1,6 +1,8 @@
 package view
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -8,10 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
 
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/view/entry"
 )
 
 // place is the directory in which a server keeps how it is found and entered. Only the user can read it.
@@ -31,25 +36,69 @@ func (p place) file(name string) string { return filepath.Join(p.dir, name) }
 const keySize = 32
 
 // key is the secret that cookies and the token are made of. It lasts, so that pages come back when a server was started
-// again; who removes it lets nobody in any more.
+// again.
 func (p place) key() ([]byte, error) {
-	key := make([]byte, keySize)
-	_, _ = rand.Read(key) // never fails
-	f, err := os.OpenFile(p.file("key"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err == nil {
-		_, err = f.Write(key)
-		return key, errors.Join(err, f.Sync(), f.Close())
+	key, err := os.ReadFile(p.file("key"))
+	if errors.Is(err, fs.ErrNotExist) {
+		key = make([]byte, keySize)
+		_, _ = rand.Read(key) // never fails
+		err = p.replace("key", key)
 	}
-	if !errors.Is(err, fs.ErrExist) {
-		return nil, err
+	if err == nil && len(key) != keySize {
+		return nil, fmt.Errorf("%s is damaged: `cco view forget` makes another", p.file("key"))
 	}
-	if key, err = os.ReadFile(p.file("key")); err != nil {
-		return nil, err
+	return key, err
+}
+
+// keyring is the key while the page is served. It is the file: who removes that lets nobody in any more, and those who
+// came in with the last one are sent away.
+type keyring struct {
+	at     place
+	life   context.Context // of the page
+	forget func()          // the codes that were made meanwhile
+
+	mu    sync.Mutex
+	key   []byte
+	while context.Context
+	end   context.CancelFunc
+}
+
+// now is the key, and how long it holds; none if it can't be read.
+func (k *keyring) now() ([]byte, context.Context) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, err := k.at.key()
+	if err != nil {
+		key = nil
 	}
-	if len(key) != keySize {
-		return nil, fmt.Errorf("%s is damaged: remove it, and come in again with a code", p.file("key"))
+	if k.while == nil || !bytes.Equal(key, k.key) {
+		if k.end != nil {
+			k.end()
+			k.forget()
+		}
+		k.key = key
+		k.while, k.end = context.WithCancel(k.life)
+		if key != nil {
+			_ = k.at.replace("token", []byte(entry.Token(key)+"\n")) // without it programs are not let in
+		}
 	}
-	return key, nil
+	return k.key, k.while
+}
+
+// keyEvery is how soon those are sent away who only listen.
+const keyEvery = 200 * time.Millisecond
+
+// watch looks at the key as long as the page is served.
+func (k *keyring) watch() {
+	for tick := time.NewTicker(keyEvery); ; {
+		select {
+		case <-k.life.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+			k.now()
+		}
+	}
 }
 
 // Found is a server that runs.
@@ -68,13 +117,13 @@ func (p place) lock() (unlock func() error, ok bool, err error) {
 	return l.Unlock, true, nil
 }
 
-// write says where the server is, and the token by which programs come in.
-func (p place) write(f Found, token string) error {
+// write says where the server is.
+func (p place) write(f Found) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.replace("token", []byte(token+"\n")), p.replace(filepath.Base(app.PageFile), data))
+	return p.replace(filepath.Base(app.PageFile), data)
 }
 
 // replace writes a file whole: at no moment does a door read half of it, and take the page's port for another.

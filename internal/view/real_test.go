@@ -6,13 +6,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/api"
 	"github.com/cco-dev/cco/internal/view/viewtest"
 )
@@ -22,6 +25,7 @@ func TestTheAPIAgainstTheRealProgram(t *testing.T) {
 	r := viewtest.New(t)
 	r.Serve()
 	t.Run("states and actions", func(t *testing.T) { statesAndActions(t, r) })
+	t.Run("what is decided is what was seen", func(t *testing.T) { decidedAsSeen(t, r) })
 	t.Run("streams go on", func(t *testing.T) { streamsGoOn(t, r) })
 	t.Run("hostile words", func(t *testing.T) { hostileWords(t, r) })
 	t.Run("no way in from a box", func(t *testing.T) { noWayIn(t, r, "native", "worktree") })
@@ -30,8 +34,8 @@ func TestTheAPIAgainstTheRealProgram(t *testing.T) {
 		if out := r.Run("cco", "view"); !strings.Contains(out, r.Address) || !strings.Contains(out, "already") {
 			t.Errorf("a second view says %q", out)
 		}
-		if out := r.Run("cco", "view", "verify"); !strings.Contains(out, "held") {
-			t.Errorf("verify says %q", out)
+		if out := r.Run("cco", "view", "code"); !strings.Contains(out, r.Address) {
+			t.Errorf("a code is for %q", out)
 		}
 	})
 }
@@ -101,11 +105,11 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 		t.Errorf("the gate holds up nothing: %+v", f)
 	}
 	if n := st.Needs[0]; len(n.Held) != len(f.Held) || n.Held[0].Kind != f.Held[0] || n.Held[0].Count == 0 ||
-		!strings.Contains(fmt.Sprint(n.Held[0].Findings), ".husky/pre-commit") || n.Seen != c.Seen {
+		!strings.Contains(fmt.Sprint(n.Held[0].Findings), ".husky/pre-commit") || n.Work != c.Seen {
 		t.Errorf("to decide is %+v, held up %v", n, f.Held)
 	}
 	if said := post(t, r, "/sessions/"+id+"/pull", api.Pull{Only: []string{"note.txt"},
-		Accept: f.Held}); !strings.Contains(fmt.Sprint(said), "note.txt") {
+		Accept: f.Held, Seen: c.Seen}); !strings.Contains(fmt.Sprint(said), "note.txt") {
 		t.Errorf("taking one file says %q", said)
 	}
 	if out := r.Run("git", "ls-tree", "--name-only", "main"); strings.Contains(out, "hook.sh") || !strings.Contains(out,
@@ -122,13 +126,14 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	f = refused(t, r, "/sessions/"+again+"/pull", api.Pull{}, http.StatusConflict)
 	// Guards against work that is taken in place of what a person has looked at.
 	refused(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: f.Held, Seen: c.Seen}, http.StatusConflict)
+	refused(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: f.Held}, http.StatusBadRequest)
 	// It is decided where it stands: on what was found, in the work that it was found in.
 	n := decision(t, r, again).Needs[0]
 	var kinds []string
 	for _, g := range n.Held {
 		kinds = append(kinds, g.Kind)
 	}
-	said := post(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: kinds, Seen: n.Seen})
+	said := post(t, r, "/sessions/"+again+"/pull", api.Pull{Accept: kinds, Seen: n.Work})
 	if !strings.Contains(fmt.Sprint(said), "2 commits on main") {
 		t.Errorf("taking all says %q", said)
 	}
@@ -153,8 +158,13 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	if s := get[api.SessionDetail](t, r, "/sessions/"+slow); s.State != "killed" {
 		t.Errorf("it is %s", s.State)
 	}
-	post(t, r, "/sessions/"+slow+"/continue", api.GoOn{Text: "# Again\n\n## Task 1: Again\n\n```sh\necho went on\n```\n"})
+	seen := get[api.SessionDetail](t, r, "/sessions/"+slow).Seen
+	goOn := api.GoOn{Text: "# Again\n\n## Task 1: Again\n\n```sh\necho went on\n```\n", Seen: seen}
+	post(t, r, "/sessions/"+slow+"/continue", goOn)
 	r.Await(slow, "done")
+	// Guards against a decision on a run that goes to the next one.
+	refused(t, r, "/sessions/"+slow+"/continue", goOn, http.StatusConflict)
+	refused(t, r, "/sessions/"+slow+"/continue", api.GoOn{}, http.StatusConflict)
 	if p := get[api.Passage](t, r, "/sessions/"+slow+"/transcript"); !strings.Contains(fmt.Sprint(p.Items), "went on") {
 		t.Errorf("it went on with %+v", p.Items)
 	}
@@ -177,15 +187,22 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 		t.Errorf("boxes are %+v", boxes)
 	}
 	post(t, r, "/boxes/"+boxes[0].Name+"/allow", api.Allow{Host: "example.com"})
-	refused(t, r, "/boxes/"+boxes[0].Name+"/allow", api.Allow{Host: "npm"}, http.StatusBadRequest)
+	for _, many := range []string{"npm", "10.0.0.0/8", "0.0.0.0/0", "*.example.com", "[::]/0"} {
+		refused(t, r, "/boxes/"+boxes[0].Name+"/allow", api.Allow{Host: many}, http.StatusBadRequest)
+	}
 	safe := get[api.Safety](t, r, "/boxes/"+boxes[0].Name)
 	if len(safe.Layers) == 0 || !strings.Contains(fmt.Sprint(safe.Allowed), "example.com") {
 		t.Errorf("its safety is %+v", safe)
 	}
-	post(t, r, "/limits", api.Limit{Name: "limits.day_cost", Value: "42"})
-	if m := get[api.Money](t, r, "/money"); m.Limits.DayCost != 42 {
-		t.Errorf("the day's limit is %+v", m.Limits)
+	m := get[api.Money](t, r, "/money")
+	post(t, r, "/limits", api.Limit{Name: "limits.day_cost", Value: "42", Was: m.Limits.DayCost})
+	m = get[api.Money](t, r, "/money")
+	if today := m.Days[len(m.Days)-1].Name; m.Limits.DayCost != 42 || today != store.Day(time.Now()) {
+		t.Errorf("the day's limit is %+v, and the days end with %s", m.Limits, today)
 	}
+	// Guards against a limit that somebody else has changed meanwhile.
+	refused(t, r, "/limits", api.Limit{Name: "limits.day_cost", Value: "50"}, http.StatusConflict)
+	post(t, r, "/limits", api.Limit{Name: "limits.day_cost", Value: "none", Was: 42})
 	for _, name := range []string{"notify.on_done", "box.setup", "network.allow", "keys.anthropic", "box.mounts", ""} {
 		refused(t, r, "/limits", api.Limit{Name: name, Value: "x"}, http.StatusBadRequest)
 	}
@@ -193,16 +210,80 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	_ = get[[]api.Session](t, r, "/sessions")
 	_ = get[api.Me](t, r, "/me")
 	log := get[[]api.Deed](t, r, "/log")
-	var done []string
+	var done, asked, came []string
 	for _, d := range log {
 		done = append(done, d.What)
 		if d.Browser == "" || d.At.IsZero() {
 			t.Errorf("%+v does not say who and when", d)
 		}
+		if said := d.What + " " + d.Decided; d.Result == "asked" {
+			asked = append(asked, said)
+		} else {
+			came = append(came, said+" "+d.Result)
+		}
+	}
+	// What was decided is written down before it is done, and what came of it after.
+	for _, want := range []string{`allow {"host":"example.com"}`, `limit {"name":"limits.day_cost","value":"42"`,
+		`"only":["note.txt"]`, `"accept":["` + f.Held[0] + `"`, c.Tip} {
+		for when, list := range map[string][]string{"before": asked, "after": came} {
+			if !strings.Contains(strings.Join(list, "\n"), want) {
+				t.Errorf("%s it is done the log lacks %s:\n%s", when, want, strings.Join(list, "\n"))
+			}
+		}
 	}
 	for _, want := range []string{"pull", "kill", "continue", "allow", "answer"} {
 		if !strings.Contains(strings.Join(done, " "), want) {
 			t.Errorf("the log of what was done lacks %s: %v", want, done)
+		}
+	}
+}
+
+// Guards against an answer that goes to another question than the one that was read, and against a plan that the agent
+// has changed or removed.
+func decidedAsSeen(t *testing.T, r *viewtest.Rig) {
+	id := r.Push("Ask twice", `rm -f $CCO_EXCHANGE/plan.md
+echo "the plan was something else" >$CCO_EXCHANGE/plan.md
+ask() { echo "$1" >$CCO_EXCHANGE/question.txt
+  while [ ! -e $CCO_EXCHANGE/answer.txt ]; do sleep 0.1; done
+  cat $CCO_EXCHANGE/answer.txt; rm -f $CCO_EXCHANGE/question.txt $CCO_EXCHANGE/answer.txt; }
+ask 'Shall I tidy up?'
+ask 'Shall I remove everything?'
+echo both were answered`)
+	asked := func(question string) (s api.SessionDetail) {
+		t.Helper()
+		for until := time.Now().Add(time.Minute); !strings.Contains(fmt.Sprint(s.Question), question); {
+			if s = get[api.SessionDetail](t, r, "/sessions/"+id); s.State == "failed" || time.Now().After(until) {
+				t.Fatalf("it does not ask %s: %+v\n%s", question, s, r.Run("cco", "box", "logs", id))
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		return s
+	}
+	first := asked("tidy up")
+	if len(first.Plan) == 0 || !strings.Contains(fmt.Sprint(first.Plan), "both were answered") || len(first.Wrong) > 0 {
+		t.Errorf("the plan is shown as %+v, %q", first.Plan, first.Wrong)
+	}
+	yes := api.Words{Text: "Yes, do", Seen: first.Seen}
+	refused(t, r, "/sessions/"+id+"/answer", api.Words{Text: "Yes, do"}, http.StatusConflict)
+	post(t, r, "/sessions/"+id+"/answer", yes)
+	second := asked("remove everything")
+	refused(t, r, "/sessions/"+id+"/answer", yes, http.StatusConflict)
+	st := get[api.State](t, r, "/state")
+	if i := slices.IndexFunc(st.Needs, func(n api.Need) bool { return n.ID == id }); i < 0 ||
+		st.Needs[i].Seen != second.Seen {
+		t.Errorf("Home says otherwise: %+v", st.Needs)
+	}
+	post(t, r, "/sessions/"+id+"/answer", api.Words{Text: "No", Seen: second.Seen})
+	r.Await(id, "done")
+	if out := r.Run("cco", "box", "logs", id); strings.Count(out, "Yes, do") != 1 ||
+		!strings.Contains(out, "both were answered") {
+		t.Errorf("it was told:\n%s", out)
+	}
+	for _, path := range []string{"/sessions/00000000", "/sessions/00000000/transcript", "/sessions/00000000/changes",
+		"/sessions/00000000/search?q=x", "/sessions/00000000/events", "/phases/00000000"} {
+		var f api.Failure
+		if status := r.Ask(http.MethodGet, path, nil, &f); status != http.StatusNotFound {
+			t.Errorf("%s gives %d %+v", path, status, f)
 		}
 	}
 }

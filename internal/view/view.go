@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -66,17 +65,30 @@ func Serve(ctx context.Context, p *phases.Phases, o Options, ready func(Found) e
 		return other, errors.Join(err, l.Close())
 	}
 	defer done()
-	key, err := at.key()
+	keys := &keyring{at: at, life: ctx}
+	in, err := entry.New(keys.now, netip.MustParseAddrPort(l.Addr().String()), o.Hosts, time.Now)
 	if err != nil {
 		return other, errors.Join(err, l.Close())
 	}
-	in, err := entry.New(key, netip.MustParseAddrPort(l.Addr().String()), o.Hosts, time.Now)
-	if err != nil {
-		return other, errors.Join(err, l.Close())
-	}
-	desk := &api.Desk{App: p, Sessions: sessions, Version: o.Version, Code: in.Code, Ticket: in.Ticket, Class: o.Class,
+	keys.forget = in.Forget
+	keys.now() // programs find the token
+	go keys.watch()
+	desk := &api.Desk{App: p, Sessions: sessions, Version: o.Version, Ticket: in.Ticket, Class: o.Class,
 		LogFile: found.Log, Now: time.Now, Life: ctx}
-	if err := at.write(found, in.Token()); err != nil {
+	in.Came = func(v entry.Visitor) { desk.Note(v, "come in", "", nil, "done") }
+	silence, err := listenToCommands(ctx, at, func(word string) string {
+		desk.Note(entry.Visitor{Agent: "cco view"}, word, "", nil, "done")
+		if word == wordCode {
+			return found.Address + " " + in.Code()
+		}
+		keys.now()
+		return "done"
+	})
+	if err != nil {
+		return other, errors.Join(err, l.Close())
+	}
+	defer silence()
+	if err := at.write(found); err != nil {
 		return other, errors.Join(err, l.Close())
 	}
 	g := newGuests()
@@ -95,7 +107,7 @@ func handler(in *entry.Entry, desk *api.Desk, g *guests) http.Handler {
 			return
 		}
 		shown.ServeHTTP(w, r)
-	}), pages.Public, pages.ScriptHash())
+	}), pages.Public, pages.ScriptHashes()...)
 }
 
 func serve(ctx context.Context, l net.Listener, h http.Handler, g *guests, ready func() error) error {
@@ -103,8 +115,9 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, g *guests, ready
 	defer end()
 	s := &http.Server{
 		// Browsers open connections before they need them, and take one that is closed then for a failure.
-		Handler: h, ReadHeaderTimeout: 5 * time.Minute, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return requests }, ConnContext: g.come, ConnState: g.changed,
+		Handler: h, ReadHeaderTimeout: 5 * time.Minute, IdleTimeout: 5 * time.Minute,
+		MaxHeaderBytes: 1 << 20, // other ports can set as many cookies
+		BaseContext:    func(net.Listener) context.Context { return requests }, ConnContext: g.come, ConnState: g.changed,
 		DisableGeneralOptionsHandler: true,                       // OPTIONS * is asked of us by name, too
 		ErrorLog:                     log.New(io.Discard, "", 0), // a client that says nonsense gets an answer, and no line
 	}
@@ -162,23 +175,3 @@ func (*NotRunningError) Error() string { return "no page is served: `cco view` d
 
 // WrongState marks an error about a state.
 func (*NotRunningError) WrongState() {}
-
-// Running finds the server of a data directory, and its token.
-func Running(data string) (f Found, token string, err error) {
-	at := placeOf(data)
-	if _, err := os.Stat(at.file(filepath.Base(app.PageFile))); err != nil {
-		return f, "", &NotRunningError{}
-	}
-	unlock, free, err := at.lock()
-	if err != nil {
-		return f, "", err
-	}
-	if free {
-		return f, "", errors.Join(&NotRunningError{}, unlock())
-	}
-	if f, err = at.read(); err != nil {
-		return f, "", err
-	}
-	key, err := at.key()
-	return f, entry.Token(key), err
-}

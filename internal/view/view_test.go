@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/view/entry"
 )
 
 // newApp is cco with a home of its own.
@@ -58,21 +61,27 @@ func start(t *testing.T, p *phases.Phases, listen string) (Found, context.Cancel
 	return Found{}, stop
 }
 
-// Every attack is tried against the real listener, as `cco view verify` does on a live one.
+// Every attack is tried against the real listener.
 func TestNobodyComesInUninvited(t *testing.T) {
 	p := newApp(t)
-	_, _ = start(t, p, "127.0.0.1:0")
-	for _, r := range must.Get(Attack(t.Context(), p.App))(t) {
-		if !r.Held && r.Untried == "" {
-			t.Errorf("%s: %s: %s", r.Attack, r.What, r.Detail)
+	found, _ := start(t, p, "127.0.0.1:0")
+	a := attackOn(t, p.Dirs.Data, found.Address)
+	for _, at := range attacks() {
+		for _, r := range at.requests(a) {
+			if why := a.try(at, r); why != "" {
+				t.Errorf("%s: %s: %s", at.name, at.what, why)
+			}
 		}
+	}
+	for _, wrong := range a.headers() {
+		t.Error(wrong)
 	}
 }
 
 // Guards against attacks that find everything held because they no longer reach anything.
 func TestTheAttacksNoticeAnOpenDoor(t *testing.T) {
 	p := newApp(t)
-	if _, err := Attack(t.Context(), p.App); !errors.As(err, new(*NotRunningError)) {
+	if _, _, err := Code(t.Context(), p.Dirs.Data); !errors.As(err, new(*NotRunningError)) {
 		t.Errorf("without a server: %v", err)
 	}
 	open := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
@@ -80,7 +89,7 @@ func TestTheAttacksNoticeAnOpenDoor(t *testing.T) {
 		w.WriteHeader(http.StatusOK)
 	}))
 	defer open.Close()
-	a := &attacker{ctx: t.Context(), base: must.Get(url.Parse(open.URL))(t), token: "token", cookie: "cookie=value"}
+	a := &attacker{t: t, base: must.Get(url.Parse(open.URL))(t), token: "token", cookie: "cookie=value"}
 	for _, at := range attacks() {
 		for _, r := range at.requests(a) {
 			if a.try(at, r) == "" {
@@ -88,8 +97,76 @@ func TestTheAttacksNoticeAnOpenDoor(t *testing.T) {
 			}
 		}
 	}
-	if a.headers().Held {
+	if len(a.headers()) == 0 {
 		t.Error("missing headers are not missed")
+	}
+}
+
+// Guards against a key that is removed and lets people in all the same, or that locks its owner out.
+func TestWhoIsForgottenIsSentAwayAtOnce(t *testing.T) {
+	p := newApp(t)
+	found, stop := start(t, p, "127.0.0.1:0")
+	data := p.Dirs.Data
+	for name, forget := range map[string]func(){
+		"by hand": func() { must.Do(t, os.Remove(filepath.Join(data, "view", "key"))) },
+		"by the command": func() {
+			if !must.Get(Forget(t.Context(), data))(t) {
+				t.Error("the page is not found")
+			}
+		}} {
+		a := attackOn(t, data, found.Address)
+		old := a.token
+		listen := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, found.Address+"/api/v1/events", nil))(t)
+		listen.Header.Set("Authorization", "Bearer "+old)
+		stream, err := http.DefaultClient.Do(listen)
+		must.Do(t, err)
+		_, unused, err := Code(t.Context(), data)
+		must.Do(t, err)
+		forget()
+		browser := a.from("", "same-origin", request{path: harmless})
+		program := request{path: harmless, headers: map[string]string{"Authorization": "Bearer " + old}}
+		code := a.from(a.origin(), "same-origin", request{method: "POST", path: entry.EnterPath,
+			body: fmt.Sprintf(`{"code":%q}`, unused), headers: map[string]string{"Cookie": ""}})
+		for what, r := range map[string]request{"its browser": browser, "its token": program, "an unused code": code} {
+			if resp := a.send(r); resp.status != http.StatusUnauthorized {
+				t.Errorf("%s: %s gets %d", name, what, resp.status)
+			}
+		}
+		_, _ = io.Copy(io.Discard, stream.Body) // it ends: this test hangs otherwise
+		_ = stream.Body.Close()
+		if again := attackOn(t, data, found.Address); again.token == old {
+			t.Errorf("%s: the token is the old one", name)
+		}
+	}
+	stop()
+	if must.Get(Forget(t.Context(), data))(t) {
+		t.Error("a page that has ended is found")
+	}
+}
+
+// Guards against a token that goes to whoever has taken the port: commands speak to the page at its socket alone.
+func TestCommandsSendNothingToThePort(t *testing.T) {
+	p := newApp(t)
+	heard := make(chan string, 10)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { heard <- r.URL.Path }))
+	defer thief.Close()
+	_, stop := start(t, p, "127.0.0.1:0")
+	must.Do(t, placeOf(p.Dirs.Data).write(Found{Address: thief.URL}))
+	_, code, err := Code(t.Context(), p.Dirs.Data)
+	must.Do(t, err)
+	address, _, err := Jump(t.Context(), p.Dirs.Data)
+	if err != nil || address == thief.URL || code == "" {
+		t.Errorf("it leads to %s: %v", address, err)
+	}
+	_ = must.Get(Forget(t.Context(), p.Dirs.Data))(t)
+	stop()
+	if _, _, err := Code(t.Context(), p.Dirs.Data); !errors.As(err, new(*NotRunningError)) {
+		t.Errorf("where only the thief is: %v", err)
+	}
+	select {
+	case path := <-heard:
+		t.Errorf("the port was asked for %s", path)
+	default:
 	}
 }
 
@@ -101,7 +178,7 @@ func TestAPageIsServedOnce(t *testing.T) {
 		t.Errorf("the second says %+v, the first is %+v", other, first)
 	}
 	stop()
-	if _, _, err := Running(p.Dirs.Data); !errors.As(err, new(*NotRunningError)) {
+	if _, _, err := Code(t.Context(), p.Dirs.Data); !errors.As(err, new(*NotRunningError)) {
 		t.Errorf("after its end: %v", err)
 	}
 	// Addresses that were kept lead to the next one, and so do cookies.
@@ -137,8 +214,7 @@ func TestOnlyThisMachineIsListenedTo(t *testing.T) {
 func TestSecretsStayWithTheUser(t *testing.T) {
 	p := newApp(t)
 	f, _ := start(t, p, "127.0.0.1:0")
-	_, token, err := Running(p.Dirs.Data)
-	must.Do(t, err)
+	token := tokenOf(t, p.Dirs.Data)
 	_, file, err := Jump(t.Context(), p.Dirs.Data)
 	must.Do(t, err)
 	must.Do(t, filepath.WalkDir(filepath.Join(p.Dirs.Data, "view"), func(path string, d fs.DirEntry, err error) error {

@@ -1,12 +1,9 @@
 package cruising
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/cli"
-	"github.com/cco-dev/cco/internal/term"
 	"github.com/cco-dev/cco/internal/view"
 )
 
@@ -42,7 +39,7 @@ in the setting view.hosts. See docs/view.md.`,
 	c.Flags().StringVar(&listen, "listen", "",
 		"listen at `ADDRESS`, of this machine alone (default 127.0.0.1:7626, if that is free)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print where it is as JSON")
-	c.AddCommand(t.viewCode(), t.viewVerify())
+	c.AddCommand(t.viewCode(), t.viewForget())
 	return c
 }
 
@@ -65,7 +62,7 @@ func (t *tool) tellView(cmd *cobra.Command, f view.Found, first, open, asJSON bo
 		}
 		return nil
 	}
-	_, err := view.Open(cmd.Context(), t.Dirs.Data, t.Env)
+	err := view.Open(cmd.Context(), t.Dirs.Data, t.Env)
 	if err != nil && first {
 		t.IO.Warn("%v", err) // the page is served all the same
 		return nil
@@ -81,15 +78,15 @@ func (t *tool) viewCode() *cobra.Command {
 minute, and once.`,
 		Example: "  cco view code",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, code, err := view.Code(cmd.Context(), t.Dirs.Data)
+			address, code, err := view.Code(cmd.Context(), t.Dirs.Data)
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return t.IO.JSON(map[string]string{"code": code, "address": f.Address})
+				return t.IO.JSON(map[string]string{"code": code, "address": address})
 			}
 			t.IO.Printf("%s\n", code)
-			t.IO.Say("type it at %s within a minute", f.Address)
+			t.IO.Say("type it at %s within a minute", address)
 			return nil
 		},
 	}
@@ -97,54 +94,26 @@ minute, and once.`,
 	return c
 }
 
-func (t *tool) viewVerify() *cobra.Command {
-	var asJSON bool
+func (t *tool) viewForget() *cobra.Command {
+	var asJSON *bool
 	c := &cobra.Command{
-		Use: "verify", Short: "Attack the page that is being served, and show what held", Args: cli.AtMost(0),
-		Long: `Try to come in to the page that is being served as others would: without a token,
-from pages of other sites, by names that lead here, by the door of a box, and as
-another user of this machine if root runs it. It prints what held, and ends with
-exit 1 if anything did not.`,
-		Example: "  cco view verify\n  cco view verify --json",
+		Use: "forget", Short: "Send everybody away who came in to the page", Args: cli.AtMost(0),
+		Long: `Let nobody in any more who came in to the page before: browsers, programs with the
+token, and codes that nobody has used. What is open ends at once. You come in again
+with ` + "`cco view --open` or `cco view code`" + `.`,
+		Example: "  cco view forget",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			results, err := view.Attack(cmd.Context(), t.App)
+			running, err := view.Forget(cmd.Context(), t.Dirs.Data)
 			if err != nil {
 				return err
 			}
-			return t.printAttacks(results, asJSON)
+			if *asJSON {
+				return t.IO.JSON(map[string]bool{"running": running})
+			}
+			t.IO.Say("everybody is sent away")
+			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	asJSON = cli.JSONFlag(c)
 	return c
-}
-
-func (t *tool) printAttacks(results []view.Result, asJSON bool) error {
-	held, tried := 0, 0
-	rows := [][]string{{"HELD", "ATTACK", "WHAT"}}
-	for _, r := range results {
-		mark, what := "NO", r.What+": "+r.Detail
-		if r.Untried == "" {
-			tried++
-		}
-		switch {
-		case r.Untried != "":
-			mark, what = "not tried", r.What+": "+r.Untried
-		case r.Held:
-			held++
-			mark, what = "yes", r.What
-		}
-		rows = append(rows, []string{mark, r.Attack, what})
-	}
-	if asJSON {
-		if err := t.IO.JSON(results); err != nil {
-			return err
-		}
-	} else {
-		t.IO.Table(rows)
-		t.IO.Printf("%s\n", t.IO.Paint(term.Bold, fmt.Sprintf("%d of %d held", held, tried)))
-	}
-	if held < tried {
-		return fmt.Errorf("%d of %d attacks came through", tried-held, tried)
-	}
-	return nil
 }

@@ -167,7 +167,7 @@ func (a *attempt) event(e event.Event) {
 		if a.asked != "" {
 			a.asked += "\n"
 		}
-		a.asked = (a.asked + e.Text)[:min(len(a.asked)+len(e.Text), maxQuestion)]
+		a.asked = (a.asked + e.Text)[:min(len(a.asked)+len(e.Text), session.MaxQuestion)]
 		a.mu.Unlock()
 		a.wrapUp(errAsked, 0)
 	}
@@ -298,9 +298,6 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 // resumable says whether the agent can be called again with an answer.
 func (a *attempt) resumable() bool { return a.agent.Provider() != "" && !a.order.Interactive }
 
-// maxQuestion bounds what a person is asked.
-const maxQuestion = 16 << 10
-
 // question is the agent's question: in its stream, or in the file that its instructions name.
 func (a *attempt) question(asked string) string {
 	path := filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile)
@@ -308,7 +305,7 @@ func (a *attempt) question(asked string) string {
 	if _, err := os.Lstat(path); err != nil {
 		return asked
 	}
-	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, maxQuestion)
+	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, session.MaxQuestion)
 	_ = tree.Remove(path)
 	if text := session.CleanLines(string(data)); err == nil && text != "" && asked == "" {
 		return text

@@ -26,7 +26,7 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 		defer close(done)
 		tick := time.NewTicker(lookForQuestions)
 		defer tick.Stop()
-		waiting := false
+		waiting, question := false, ""
 		for {
 			select {
 			case <-ctx.Done():
@@ -34,8 +34,13 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 			case <-tick.C:
 			}
 			_, err := os.Lstat(filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile))
-			if asks := err == nil; asks != waiting {
-				waiting = asks
+			asks, text := err == nil, ""
+			if asks {
+				text = a.readQuestion()
+			}
+			// One that stays while it waits can put another question in the place of the first.
+			if asks != waiting || text != question && !a.resumable() {
+				waiting, question = asks, text
 				a.setWaiting(ctx, waiting)
 			}
 		}
@@ -83,7 +88,7 @@ func (a *attempt) setWaiting(ctx context.Context, waiting bool) {
 
 // readQuestion reads the question of an agent that is still running.
 func (a *attempt) readQuestion() string {
-	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, maxQuestion)
+	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, session.MaxQuestion)
 	if err != nil {
 		return ""
 	}

@@ -25,8 +25,10 @@ func answer(ctx context.Context, j *job, r *http.Request, in Words) error {
 	if err != nil {
 		return err
 	}
-	rec, live, err := j.sessions.Answer(ctx, r.PathValue("id"), func(string) (string, error) { return in.Text, nil },
-		j.RunOptions(cfg))
+	id := r.PathValue("id")
+	rec, live, err := j.sessions.Answer(ctx, id, func(string) (string, error) {
+		return in.Text, j.same(ctx, id, in.Seen)
+	}, j.RunOptions(cfg))
 	if err != nil {
 		return err
 	}
@@ -38,6 +40,17 @@ func answer(ctx context.Context, j *job, r *http.Request, in Words) error {
 	return nil
 }
 
+// same makes sure that a session is as it was when somebody decided on it.
+func (j *job) same(ctx context.Context, id, seen string) error {
+	v, err := j.sessions.Get(ctx, id)
+	if err == nil && seenOf(v) != seen {
+		err = &session.StateError{ID: id, State: v.State, Why: changed}
+	}
+	return err
+}
+
+const changed = "it is no longer what you looked at: look at it again"
+
 // goOn is `cco box push --continue --detach`.
 func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
 	cfg, err := j.Config()
@@ -46,6 +59,9 @@ func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
 	}
 	if in.MaxCost < 0 || in.MaxTokens < 0 {
 		return app.Usagef("a limit can't be negative")
+	}
+	if err := j.same(ctx, r.PathValue("id"), in.Seen); err != nil {
+		return err
 	}
 	o := j.RunOptions(cfg)
 	o.Agent, o.Model, o.Resume, o.Message = "", "", r.PathValue("id"), strings.TrimSpace(in.Text)
@@ -83,6 +99,9 @@ func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
 	o.Timeout = time.Second // one that is at work is not waited for
 	if o.Gate.Accept, err = gate.ParseKinds(in.Accept); err != nil {
 		return app.Usagef("accept: %v", err)
+	}
+	if len(o.Gate.Accept) > 0 && o.Seen == "" {
+		return app.Usagef("accept: seen must name the changes that were looked at")
 	}
 	p, err := j.sessions.Pull(ctx, r.PathValue("id"), o)
 	if err != nil && !p.Moved {
@@ -136,20 +155,20 @@ func resumePhase(ctx context.Context, j *job, r *http.Request, in Resume) error 
 	if in.MoreRounds == 0 {
 		in.MoreRounds = usual
 	}
-	_, st, err := j.Load(ctx, r.PathValue("id"))
+	was, st, err := j.Load(ctx, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	// To go on is the answer, for the work that was looked at and no other.
-	what, at := asks(st)
+	id := was.ID
+	// To go on is the answer, to what was looked at and nothing else.
 	take := cruise.Side(in.Take)
 	switch {
 	case take != "" && take != cruise.Theirs && take != cruise.Ours:
 		return app.Usagef("take is theirs or ours")
-	case at != in.Seen, take != "" && what != asksSide:
-		return &phases.StateError{ID: r.PathValue("id"), Why: "what it asks has changed: look at it again"}
+	case seenIn(id, st) != in.Seen, take != "" && asks(st) != asksSide:
+		return &phases.StateError{ID: id, Why: changed}
 	case in.Over != "" && !slices.Contains(st.InTheWay(), in.Over):
-		return &phases.StateError{ID: r.PathValue("id"), Why: "its merge waits for no request of " + safetext.Line(in.Over)}
+		return &phases.StateError{ID: id, Why: "its merge waits for no request of " + safetext.Line(in.Over)}
 	}
 	p, err := j.Resume(ctx, r.PathValue("id"), cruise.Event{Kind: cruise.EventResume, MoreRounds: in.MoreRounds,
 		MoreCost: in.MoreCost, Take: take, Over: in.Over})
@@ -160,6 +179,13 @@ func resumePhase(ctx context.Context, j *job, r *http.Request, in Resume) error 
 }
 
 func fix(ctx context.Context, j *job, r *http.Request, in Fix) error {
+	p, st, err := j.Load(ctx, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if st.Question != "" && seenIn(p.ID, st) != in.Seen {
+		return &phases.StateError{ID: p.ID, Why: changed}
+	}
 	ev := cruise.Event{Kind: cruise.EventNews}
 	if strings.TrimSpace(in.Comment) != "" {
 		ev = cruise.Event{Kind: cruise.EventComment, Text: in.Comment}
@@ -173,11 +199,11 @@ func accept(ctx context.Context, j *job, r *http.Request, in Accept) error {
 		return err
 	}
 	for _, c := range st.Held {
-		if c.ID == in.Comment {
+		if c.ID == in.Comment && seenComment(c) == in.Seen {
 			return send(ctx, j, r, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
 		}
 	}
-	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits", in.Comment)}
+	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits with these words: look again", in.Comment)}
 }
 
 func cleanup(ctx context.Context, j *job, r *http.Request, in Cleanup) error {
@@ -197,25 +223,35 @@ func watchPhases(ctx context.Context, j *job, _ *http.Request, _ Nothing) error 
 // setLimit is `cco config set`, for limits alone. Settings that name a program, or say what may leave a box, are out of
 // reach from here, whoever sits at the page.
 func setLimit(_ context.Context, j *job, _ *http.Request, in Limit) error {
-	for _, name := range []store.Cause{store.LimitRunCost, store.LimitRunTokens, store.LimitDayCost,
-		store.LimitDayTokens} {
-		if in.Name == string(name) {
-			s, err := j.Set(in.Name, []string{in.Value})
-			if err == nil {
-				j.say("%s is %s", s.Name, in.Value)
-			}
-			return err
-		}
+	cfg, err := j.ConfigIn("")
+	if err != nil {
+		return err
 	}
-	return app.Usagef("%q is no limit: other settings are set with `cco config set`", safetext.Line(in.Name))
+	is, known := map[store.Cause]float64{store.LimitRunCost: cfg.Limits.RunCost, store.LimitDayCost: cfg.Limits.DayCost,
+		store.LimitRunTokens: float64(cfg.Limits.RunTokens),
+		store.LimitDayTokens: float64(cfg.Limits.DayTokens)}[store.Cause(in.Name)]
+	switch {
+	case !known:
+		return app.Usagef("%q is no limit: other settings are set with `cco config set`", safetext.Line(in.Name))
+	case is != in.Was:
+		return &changedError{in.Name}
+	}
+	s, err := j.Set(in.Name, []string{in.Value})
+	if err == nil {
+		j.say("%s is %s", s.Name, in.Value)
+	}
+	return err
 }
 
-// allow is `cco box net allow`, for one host: a set opens many, and says more than a button can.
+// changedError says that a setting is another than the one that was looked at.
+type changedError struct{ name string }
+
+func (e *changedError) Error() string { return e.name + ": " + changed }
+
+// allow is `cco box net allow`, for one host: a set or a range opens many, and says more than a button can.
 func allow(ctx context.Context, j *job, r *http.Request, in Allow) error {
-	for _, s := range sets.Names() {
-		if in.Host == s {
-			return app.Usagef("%s is a set: allow it with `cco box net allow %s`", s, s)
-		}
+	if slices.Contains(sets.Names(), in.Host) || strings.ContainsAny(in.Host, "/*") {
+		return app.Usagef("%s is more than one host: allow it with `cco box net allow`", safetext.Line(in.Host))
 	}
 	name := r.PathValue("name")
 	if _, _, err := j.Allow(ctx, name, []string{in.Host}); err != nil {

@@ -29,7 +29,6 @@ type Desk struct {
 	App      *phases.Phases
 	Sessions *session.Service
 	Version  string
-	Code     func() string // makes a code for a browser
 	Ticket   func(browser string) string
 	Class    func(error) int // the exit code of an error
 	LogFile  string          // what is done here
@@ -49,6 +48,10 @@ const streamsMost = 256
 func bounded(do func(*Desk, http.ResponseWriter, *http.Request)) func(*Desk, http.ResponseWriter,
 	*http.Request) {
 	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead { // it would never end, and its connection brings the next request
+			reply(w, http.StatusMethodNotAllowed, Failure{Error: "a stream is read with GET"})
+			return
+		}
 		defer d.streams.Add(-1)
 		if d.streams.Add(1) > streamsMost {
 			reply(w, http.StatusTooManyRequests, Failure{Error: "too many streams are open"})
@@ -70,6 +73,7 @@ type Route struct {
 	In     any     // the body of an action, nil for a question
 	Out    any     // the answer
 	Events []Event // of a stream, which has no other answer
+	Text   bool    // a text, which has no other answer
 	Socket bool    // a WebSocket: In and Out are the text messages of both sides
 	do     func(*Desk, http.ResponseWriter, *http.Request)
 }
@@ -134,34 +138,32 @@ func post[T any](what string, act func(context.Context, *job, *http.Request, T) 
 	http.ResponseWriter, *http.Request) {
 	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
 		var in T
-		ctl := http.NewResponseController(w)
-		_ = ctl.SetReadDeadline(time.Now().Add(slow))
 		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 		dec.DisallowUnknownFields()
 		err := dec.Decode(&in)
 		whole := err == nil && errors.Is(dec.Decode(new(any)), io.EOF)
-		_ = ctl.SetReadDeadline(time.Time{}) // an action takes its time
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // an action takes its time
 		if !whole {
-			reply(w, http.StatusBadRequest, Failure{Error: "the body is not what docs/api.md says: " + fmt.Sprint(err)})
+			reply(w, http.StatusBadRequest, Failure{Error: "the body is not what " + Prefix + "/openapi.json says: " +
+				fmt.Sprint(err)})
 			return
 		}
-		on := r.PathValue("id") + r.PathValue("name")
-		var j *job
-		if j, err = d.job(r.Context(), r.PathValue("id")); err == nil {
-			// A browser that goes away must not leave half of it undone.
-			err = act(context.WithoutCancel(r.Context()), j, r, in)
-		}
-		d.note(r, what, on, err)
-		if err != nil {
+		v, on := entry.From(r.Context()), r.PathValue("id")+r.PathValue("name")
+		j := d.job(r.Context(), r.PathValue("id"))
+		d.Note(v, what, on, in, "asked")
+		// A browser that goes away must not leave half of it undone.
+		if err = act(context.WithoutCancel(r.Context()), j, r, in); err != nil {
+			d.Note(v, what, on, in, err.Error())
 			d.fail(w, err)
 			return
 		}
+		d.Note(v, what, on, in, strings.Join(append([]string{"done"}, j.says...), ": "))
 		reply(w, http.StatusOK, Done{Says: j.words()})
 	}
 }
 
 // job gives an action its own streams, and the settings of the repository that a session is of.
-func (d *Desk) job(ctx context.Context, id string) (*job, error) {
+func (d *Desk) job(ctx context.Context, id string) *job {
 	own := *d.App.App
 	out := &lines{}
 	own.IO = &term.Streams{In: strings.NewReader(""), Out: out, Err: out}
@@ -172,7 +174,7 @@ func (d *Desk) job(ctx context.Context, id string) (*job, error) {
 	}
 	s := *d.Sessions
 	s.Report, s.Warn = own.IO.Progress, own.IO.Warn
-	return &job{Phases: &phases.Phases{App: &own, Quiet: d.App.Quiet}, sessions: &s}, nil
+	return &job{Phases: &phases.Phases{App: &own, Quiet: d.App.Quiet}, sessions: &s}
 }
 
 func (j *job) words() []string {
@@ -182,20 +184,24 @@ func (j *job) words() []string {
 
 func (j *job) say(format string, args ...any) { j.says = append(j.says, fmt.Sprintf(format, args...)) }
 
-// note writes down what was done, when and from which browser.
-func (d *Desk) note(r *http.Request, what, on string, err error) {
-	v := entry.From(r.Context())
-	who := "a program with the token"
+// mostNoted is how much of what is said with an action is written down.
+const mostNoted = 4000
+
+// Note writes down what is decided, on what and by whom: before it is done, and what came of it.
+func (d *Desk) Note(v entry.Visitor, what, on string, in any, result string) {
+	who := "a program of this user"
 	if v.Browser != "" {
 		who = "browser " + v.Browser
-	}
-	result := "done"
-	if err != nil {
-		result = err.Error()
 	}
 	log := &audit.Log{File: d.LogFile, Now: d.Now}
 	e := audit.Entry{Kind: "page", Rule: what, Session: on, Reason: result,
 		Who: who + " (" + safetext.Fit(safetext.Line(v.Agent), 200) + ")"}
+	if in != nil {
+		e.Input, _ = json.Marshal(in) // it was JSON
+		if len(e.Input) > mostNoted {
+			e.Input, _ = json.Marshal(safetext.Cut(string(e.Input), mostNoted/2))
+		}
+	}
 	if err := log.Add(e); err != nil {
 		d.App.IO.Warn("what is done on the page can't be written down: %v", err)
 	}
@@ -209,6 +215,12 @@ func (d *Desk) fail(w http.ResponseWriter, err error) {
 		status = http.StatusInternalServerError
 	}
 	f := Failure{Error: err.Error()}
+	if _, ok := errors.AsType[*app.KeyError](err); ok {
+		f.Error += ". `cco view` has the environment that it was started in: end it, and start it where the key is set"
+	}
+	if _, ok := errors.AsType[*changedError](err); ok {
+		status = http.StatusConflict
+	}
 	if held, ok := errors.AsType[*gate.HeldError](err); ok {
 		for _, k := range append(append([]gate.Kind{}, held.Refused...), held.Asked...) {
 			f.Held = append(f.Held, string(k))

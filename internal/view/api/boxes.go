@@ -138,38 +138,26 @@ const (
 
 func (d *Desk) safety(ctx context.Context, r *http.Request) (Safety, error) {
 	name := r.PathValue("name")
-	out := Safety{Layers: []Layer{}, Allowed: []Permit{}, Left: []Left{}, Refused: []Left{}, Denials: []Denial{},
-		Caution: caution}
 	st, err := d.Sessions.Boxes.Status(ctx, name)
 	if err != nil {
-		return out, err
+		return Safety{}, err
 	}
+	out := Safety{Caution: caution, Layers: st.Layers}
 	list, err := d.Sessions.List(ctx, name)
-	if err != nil {
-		return out, err
-	}
+	out.Wrong = without(out.Wrong, "its sessions", err)
 	out.Box = d.box(st, list)
-	for _, l := range st.Layers {
-		out.Layers = append(out.Layers, Layer{l.Name, l.Active, l.Detail, l.Mend})
-	}
-	if out.Verify, err = d.lastVerify(name); err != nil {
-		return out, err
-	}
+	out.Verify, err = d.lastVerify(name)
+	out.Wrong = without(out.Wrong, "the last verify", err)
 	cfg, err := d.App.ConfigIn("")
-	if err != nil {
-		return out, err
+	out.Wrong = without(out.Wrong, "settings", err)
+	if err == nil {
+		reach, err := d.App.Reach(ctx, cfg, name)
+		out.Wrong = without(out.Wrong, "what may leave it", err)
+		out.Allowed = reach.Allowed
 	}
-	reach, err := d.App.Reach(ctx, cfg, name)
-	if err != nil {
-		return out, err
-	}
-	for _, p := range reach.Allowed {
-		out.Allowed = append(out.Allowed, Permit(p))
-	}
-	if err := d.traffic(&out, name, list); err != nil {
-		return out, err
-	}
-	return out, d.denials(&out, list)
+	out.Wrong = without(out.Wrong, "what left it", d.traffic(&out, name, list))
+	out.Wrong = without(out.Wrong, "what the guard denied", d.denials(&out, list))
+	return out, ctx.Err()
 }
 
 func (d *Desk) lastVerify(name string) (*Verify, error) {
@@ -268,7 +256,8 @@ func (d *Desk) deeds(context.Context, *http.Request) ([]Deed, error) {
 	out := []Deed{}
 	log := &audit.Log{File: d.LogFile, Now: d.Now}
 	err := log.Read(func(e audit.Entry) error {
-		out = append(out, Deed{At: e.Time, What: e.Rule, On: e.Session, Browser: e.Who, Result: e.Reason})
+		out = append(out, Deed{At: e.Time, What: e.Rule, On: e.Session, Decided: string(e.Input), Browser: e.Who,
+			Result: e.Reason})
 		return nil
 	})
 	slices.Reverse(out)

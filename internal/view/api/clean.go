@@ -26,6 +26,9 @@ func cleanValue(v reflect.Value) {
 	case reflect.String:
 		v.SetString(safetext.Spell(v.String()))
 	case reflect.Slice:
+		if v.IsNil() {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // a list is never null
+		}
 		for i := range v.Len() {
 			cleanValue(v.Index(i))
 		}

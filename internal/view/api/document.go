@@ -1,105 +1,130 @@
 package api
 
 import (
-	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 	"time"
 )
 
-// Document is docs/api.md, made from the routes and their types: what is written there is what is answered.
-func Document() string {
-	var b strings.Builder
-	b.WriteString(preface)
-	seen := map[reflect.Type]bool{}
-	var types []reflect.Type
-	learn := func(v any) string {
-		t := reflect.TypeOf(v)
-		collect(t, seen, &types)
-		return typeName(t)
-	}
+// about is what holds for all of it.
+const about = "" +
+	"What `cco view` serves beside its page, which uses nothing else; docs/view.md says more. A program says " +
+	"`Authorization: Bearer TOKEN`, with what is in the file view/token of cco's data directory, and sends no " +
+	"cookie of the page. Bodies are application/json, with known fields alone; an action without fields takes " +
+	"{}. Where something has a `seen`, an action on it says that back, and is refused with 409 if it is " +
+	"something else by now. Every text is safe to show: what would steer, reverse or hide is spelled out, as " +
+	"<U+202E>, and <U+003C>U+ is a < that somebody wrote. No list is ever null. Fields may be added at any " +
+	"time; others change only with another number in the path."
+
+// object is one of JSON.
+type object = map[string]any
+
+// Document describes the routes and their types as OpenAPI does: what it says is what is answered.
+func Document() any {
+	types := object{}
+	paths := object{}
 	for _, r := range Routes() {
-		fmt.Fprintf(&b, "\n### `%s %s%s`\n\n%s\n", r.Method, Prefix, r.Path, r.Says)
-		for _, p := range r.Query {
-			fmt.Fprintf(&b, "- `?%s=`: %s\n", p.Name, p.Says)
+		at, _ := paths[Prefix+r.Path].(object)
+		if at == nil {
+			at = object{}
+			paths[Prefix+r.Path] = at
 		}
-		if len(r.Query) > 0 {
-			b.WriteString("\n")
-		}
-		if r.In != nil {
-			fmt.Fprintf(&b, "Takes %s. ", learn(r.In))
-		}
-		switch {
-		case r.Socket:
-			fmt.Fprintf(&b, "Gives messages of %s.\n", learn(r.Out))
-		case len(r.Events) > 0:
-			b.WriteString("Gives a stream of events:")
-			for i, e := range r.Events {
-				fmt.Fprintf(&b, "%s `%s`, each with %s", strings.Repeat(";", min(i, 1)), e.Name, learn(e.Has))
-			}
-			b.WriteString(".\n")
-		default:
-			fmt.Fprintf(&b, "Gives %s.\n", learn(r.Out))
-		}
+		at[strings.ToLower(r.Method)] = r.describe(types)
 	}
-	learn(Failure{})
-	b.WriteString("\n## Types\n")
-	for i := 0; i < len(types); i++ {
-		describe(&b, types[i])
-	}
-	return b.String()
+	return object{"openapi": "3.0.3", "paths": paths,
+		"info": object{"title": "cco view", "version": "1", "description": about},
+		"components": object{"schemas": types,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},
+		"security": []object{{"token": []string{}}}}
 }
 
-const preface = `# The local API
-
-` + "`cco view`" + ` serves this beside its page, and the page uses nothing else. It is meant for programs of your own
-on this machine too. This file is made from the code (` + "`internal/view/api`" + `), and a test holds them together.
-
-- The address is what ` + "`cco view --json`" + ` prints. Every path begins with ` + "`" + Prefix + "`" + `.
-- A program says who it is with ` + "`Authorization: Bearer TOKEN`" + ` and sends no cookie. The token is in the file
-  ` + "`view/token`" + ` of cco's data directory, readable for you alone. It has the rights of the page: it can
-  start agents.
-- The Host header must be the address, ` + "`localhost`" + ` with its port, or one of the setting
-  ` + "`view.hosts`" + `.
-- Bodies are ` + "`application/json`" + `, with known fields alone. An action without fields takes ` + "`{}`" + `.
-- Errors are ` + "`Failure`" + `, with status 400 (wrong usage), 401 (no token), 403 (another origin), 404 (no such
-  thing), 409 (not in a state for that), 415 (not JSON), 421 (another Host), 429 (too many streams), 504
-  (timed out) or 500.
-- The page alone uses ` + "`POST " + Prefix + "/enter`" + `, which makes a cookie of ` + "`{\"code\": \"…\"}`" + `.
-- Streams are server-sent events, and have no other events than those that are named here.
-  ` + "`Last-Event-ID`" + ` goes on behind the event of that id.
-- Every text is safe to show: control characters, bidirectional ones and those without a shape are spelled out, as
-  ` + "`<U+202E>`" + `. Markdown comes as a tree of known parts; no answer has markup in it.
-- Times are RFC 3339; one that is not there yet is left out.
-- Kinds of items are words, thought, call, result, denied, refused, question, retry, step, start, turn, line, error,
-  end and other. Parts of Markdown are p, h, ul, ol, li, pre, quote, hr, table, tr, td, th, em, strong, del, code, br.
-  Colours of code are k for keywords, s strings, c comments, n numbers, f functions, t types and tags, a attributes.
-- Kinds of bars are work, wait, trouble, ask, pause, crash (no engine runs, the last was killed), stopped (likewise, by
-  a person), engine (another has taken it up) and end. A finding is trusted as you, named (by you), accepted (by you, of
-  a stranger), writer (of one who may write to the repository), reviewer (a model), check (of the forge) or cco.
-- A field may be added at any time. Fields are removed or changed only with another number in the path.
-
-## Paths
-`
-
-// typeName is how a type is called in the document.
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return typeName(t.Elem())
-	case reflect.Slice:
-		return "a list of " + typeName(t.Elem())
-	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
-			return "time"
-		}
-		return "`" + title(t) + "`"
-	case reflect.Int, reflect.Int64, reflect.Float64:
-		return "number"
-	case reflect.Bool:
-		return "boolean"
+// describe is the part of the document about a route.
+func (r Route) describe(types object) object {
+	json := func(v any) object {
+		return object{"application/json": object{"schema": schema(reflect.TypeOf(v), types)}}
 	}
-	return "text"
+	params := []object{}
+	for part := range strings.SplitSeq(r.Path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			params = append(params, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true,
+				"schema": object{"type": "string"}})
+		}
+	}
+	for _, p := range r.Query {
+		params = append(params, object{"name": p.Name, "in": "query", "description": p.Says,
+			"schema": object{"type": "string"}})
+	}
+	says := object{"summary": r.Says, "parameters": params}
+	text := object{"schema": object{"type": "string"}}
+	status, answer := "200", object{"description": "done"}
+	switch {
+	case r.Socket:
+		status, answer = "101", object{"description": "a WebSocket"}
+		says["x-messages"] = object{"in": schema(reflect.TypeOf(r.In), types), "out": schema(reflect.TypeOf(r.Out), types)}
+	case len(r.Events) > 0:
+		answer["content"] = object{"text/event-stream": text}
+		events := object{}
+		for _, e := range r.Events {
+			events[e.Name] = schema(reflect.TypeOf(e.Has), types)
+		}
+		says["x-events"] = events
+	case r.Text:
+		answer["content"] = object{"text/plain": text}
+	default:
+		answer["content"] = json(r.Out)
+	}
+	if r.In != nil && !r.Socket {
+		says["requestBody"] = object{"required": true, "content": json(r.In)}
+		if body, ok := types[title(reflect.TypeOf(r.In))].(object); ok {
+			body["additionalProperties"] = false
+		}
+	}
+	says["responses"] = object{status: answer, "default": object{"description": "it is refused, or went wrong",
+		"content": json(Failure{})}}
+	return says
+}
+
+// schema is what is said of a type. One with fields is described once.
+func schema(t reflect.Type, types object) object {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return schema(t.Elem(), types)
+	case t.Kind() == reflect.Slice:
+		return object{"type": "array", "items": schema(t.Elem(), types)}
+	case t == reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	case t.Kind() == reflect.Map:
+		return object{"type": "object"}
+	case t.Kind() != reflect.Struct:
+		return object{"type": map[reflect.Kind]string{reflect.Int: "integer", reflect.Int64: "integer",
+			reflect.Bool:    "boolean",
+			reflect.Float64: "number", reflect.String: "string"}[t.Kind()]}
+	}
+	ref := object{"$ref": "#/components/schemas/" + title(t)}
+	if types[title(t)] != nil {
+		return ref
+	}
+	fields, needed := object{}, []string{}
+	about := object{"type": "object", "properties": fields}
+	types[title(t)] = about
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = schema(f.Type, types)
+		if says := f.Tag.Get("doc"); says != "" {
+			fields[name] = object{"allOf": []any{fields[name]}, "description": says}
+		}
+		if !strings.Contains(options, "omit") {
+			needed = append(needed, name)
+		}
+	}
+	if len(needed) > 0 {
+		about["required"] = needed
+	}
+	return ref
 }
 
 // title tells types of the same name apart.
@@ -111,39 +136,4 @@ func title(t reflect.Type) string {
 	return pkg + "." + t.Name()
 }
 
-// collect adds a type and those in it, each once, in the order in which they are met.
-func collect(t reflect.Type, seen map[reflect.Type]bool, list *[]reflect.Type) {
-	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() || seen[t] {
-		return
-	}
-	seen[t] = true
-	*list = append(*list, t)
-	for _, f := range reflect.VisibleFields(t) {
-		if !f.Anonymous {
-			collect(f.Type, seen, list)
-		}
-	}
-}
-
-func describe(b *strings.Builder, t reflect.Type) {
-	fmt.Fprintf(b, "\n### `%s`\n\n", title(t))
-	if t.NumField() == 0 {
-		b.WriteString("No fields: `{}`.\n")
-		return
-	}
-	b.WriteString("| field | type | |\n|---|---|---|\n")
-	for _, f := range reflect.VisibleFields(t) {
-		if f.Anonymous {
-			continue
-		}
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		says := f.Tag.Get("doc")
-		if strings.Contains(options, "omit") {
-			says += "; may be left out"
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, typeName(f.Type), strings.ReplaceAll(says, "|", "\\|"))
-	}
-}
+func (*Desk) document(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, Document()) }

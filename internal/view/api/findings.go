@@ -47,9 +47,9 @@ func (g *glances) of(d *Desk, v store.Session) (glance, bool) {
 	if !slices.ContainsFunc(g.next, func(w store.Session) bool { return w.ID == v.ID }) {
 		g.next = append(g.next, v)
 	}
-	if !g.busy {
+	if ctx := d.watch.context(); !g.busy && ctx != nil {
 		g.busy = true
-		go g.examine(d)
+		go g.examine(ctx, d)
 	}
 	return glance{}, false
 }
@@ -71,11 +71,11 @@ func (g *glances) count() int {
 	return g.done
 }
 
-// examine looks at all that wait to be looked at.
-func (g *glances) examine(d *Desk) {
+// examine looks at all that wait to be looked at, as long as somebody looks at the state.
+func (g *glances) examine(ctx context.Context, d *Desk) {
 	for {
 		g.mu.Lock()
-		if len(g.next) == 0 || d.Life.Err() != nil {
+		if len(g.next) == 0 || ctx.Err() != nil {
 			g.next, g.busy = nil, false
 			g.mu.Unlock()
 			return
@@ -83,7 +83,10 @@ func (g *glances) examine(d *Desk) {
 		v := g.next[0]
 		g.next = g.next[1:]
 		g.mu.Unlock()
-		got := d.glance(d.Life, v)
+		got := d.glance(ctx, v)
+		if ctx.Err() != nil {
+			continue
+		}
 		g.mu.Lock()
 		if g.known == nil {
 			g.known = map[string]glance{}
@@ -150,7 +153,7 @@ func (d *Desk) decide(n *Need, v store.Session) {
 	if len(n.Held) == 0 {
 		return
 	}
-	n.Seen = g.seen
+	n.Work = g.seen
 	if n.Kind == string(session.NeedPull) {
 		n.Kind = needDecide
 	}

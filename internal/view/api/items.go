@@ -26,26 +26,27 @@ var eventKinds = map[event.Kind]string{
 }
 
 // item makes what a page shows of an event; ok is false where others say it already.
-func item(l session.Line) (Item, bool) {
+func item(b *words.Budget, l session.Line) (Item, bool) {
 	it := Item{ID: l.Next, At: l.At, Kind: lineKinds[l.Kind], Text: l.Text}
 	if l.Kind == session.KindEvent && l.Agent != nil {
-		it.of(*l.Agent)
+		it.of(b, *l.Agent)
 	}
 	for _, s := range []*string{&it.Text, &it.Input} {
 		if len(*s) > maxShown {
 			*s, it.Cut = safetext.Cut(*s, maxShown), true
 		}
+		*s = safetext.Quote(*s)
 	}
 	return it, it.Kind != "" && !l.Raw
 }
 
 // of says what an agent did.
-func (it *Item) of(e event.Event) {
+func (it *Item) of(b *words.Budget, e event.Event) {
 	it.Kind = eventKinds[e.Kind]
 	it.Text, it.Tool, it.Call, it.Wrong, it.Cut = e.Text, e.Tool, e.ID, e.IsError, e.Cut
 	switch e.Kind {
 	case event.KindText, event.KindQuestion:
-		it.mark()
+		it.mark(b)
 	case event.KindToolCall:
 		it.Input = inputText(e.Input)
 	case event.KindStarted:
@@ -67,10 +68,11 @@ func (it *Item) of(e event.Event) {
 }
 
 // mark reads a text as Markdown, if there is any in it.
-func (it *Item) mark() {
+func (it *Item) mark(b *words.Budget) {
 	if strings.ContainsAny(it.Text, "\n*_`#[]<>|~\\!&") || strings.HasPrefix(it.Text, "-") || strings.HasPrefix(it.Text,
 		"+") {
-		it.Words, it.Text = words.Parse(safetext.Cut(it.Text, maxShown)), ""
+		it.Cut = it.Cut || len(it.Text) > maxShown
+		it.Words, it.Text = b.Parse(safetext.Quote(safetext.Cut(it.Text, maxShown))), ""
 	}
 }
 
@@ -102,6 +104,14 @@ func (it Item) text() string {
 	}
 	walk(it.Words)
 	return strings.Join(parts, " ")
+}
+
+// textBytes is how much text is in parts.
+func textBytes(nodes []words.Node) (n int) {
+	for _, p := range nodes {
+		n += len(p.Text) + textBytes(p.Parts)
+	}
+	return n
 }
 
 // lastLine is the last line of a text with anything in it.

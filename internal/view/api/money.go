@@ -5,8 +5,10 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -16,39 +18,28 @@ const (
 	moneyMost = 30
 )
 
-func (d *Desk) money(ctx context.Context, _ *http.Request) (Money, error) {
-	out := Money{Days: []Sum{}, Agents: []Sum{}, Models: []Sum{}, Repos: []Sum{}, Sessions: []Session{}, Phases: []Phase{}}
+func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error) {
 	cfg, err := d.App.ConfigIn("")
-	if err != nil {
-		return out, err
-	}
-	out.Limits = Limits(cfg.Limits)
+	out.Wrong = without(out.Wrong, "settings", err)
+	out.Limits = session.Limits(cfg.Limits)
 	db := d.Sessions.Store
 	today, err := db.SpentOn(ctx, store.Day(d.Now()))
-	if err != nil {
-		return out, err
-	}
+	out.Wrong = without(out.Wrong, "today", err)
 	out.Today = spend(today)
 	for by, to := range map[string]*[]Sum{app.ByDay: &out.Days, "agent": &out.Agents, "model": &out.Models,
 		"repository": &out.Repos} {
 		bill, err := d.App.Cost(ctx, d.Now().AddDate(0, 0, -moneyDays), []string{by})
-		if err != nil {
-			return out, err
-		}
+		out.Wrong = without(out.Wrong, "by "+by, err)
 		for _, r := range bill.Rows {
 			*to = append(*to, Sum{r.Of[by], spend(r.Spend)})
 		}
 		slices.SortFunc(*to, func(a, b Sum) int {
-			if by == app.ByDay {
-				return cmp.Compare(a.Name, b.Name)
-			}
 			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
 		})
 	}
+	out.Days = everyDay(out.Days, d.Now())
 	list, err := db.Sessions(ctx, "")
-	if err != nil {
-		return out, err
-	}
+	out.Wrong = without(out.Wrong, "sessions", err)
 	slices.SortStableFunc(list, func(a, b store.Session) int {
 		return cmp.Or(cmp.Compare(b.Spent.Cost, a.Spent.Cost), cmp.Compare(b.Spent.Tokens(), a.Spent.Tokens()))
 	})
@@ -58,12 +49,23 @@ func (d *Desk) money(ctx context.Context, _ *http.Request) (Money, error) {
 		}
 	}
 	phases, err := db.Phases(ctx, 1<<20)
-	if err != nil {
-		return out, err
-	}
+	out.Wrong = without(out.Wrong, "phases", err)
 	slices.SortStableFunc(phases, func(a, b store.Phase) int { return cmp.Compare(b.Cost, a.Cost) })
 	for _, p := range phases[:min(len(phases), moneyMost)] {
 		out.Phases = append(out.Phases, listedPhase(p))
 	}
-	return out, nil
+	return out, ctx.Err()
+}
+
+// everyDay has each day once, up to today, also those on which nothing was spent.
+func everyDay(spent []Sum, now time.Time) (days []Sum) {
+	of := map[string]Sum{}
+	for _, s := range spent {
+		of[s.Name] = s
+	}
+	for i := range moneyDays {
+		day := store.Day(now.AddDate(0, 0, i+1-moneyDays))
+		days = append(days, Sum{day, of[day].Spend})
+	}
+	return days
 }

@@ -36,42 +36,32 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
 		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
 		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
-		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Log: []LogLine{}, Findings: []Finding{},
-		Verdicts: []Verdict{}, Held: []Comment{}, Sessions: []Told{}}
-	if err := d.elsewhere(ctx, st, &out); err != nil {
-		return out, err
-	}
+		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st)}
+	out.Wrong = without(out.Wrong, "other machines", d.elsewhere(ctx, st, &out))
 	out.NextLook, _ = st.Next(time.Now())
+	b := words.NewBudget(ctx)
 	if st.Question != "" {
-		out.Question = words.Parse(st.Question)
+		out.Question = b.Parse(st.Question)
 	}
-	out.Asks, out.Seen = asks(st)
 	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
-	if err != nil {
-		return out, err
-	}
-	end := d.Now()
-	if p.Ended {
-		end = p.Updated
-	}
+	out.Wrong = without(out.Wrong, "its log", err)
+	end := p.Updated
 	if !p.Ended {
+		end = d.Now()
 		log, err = d.withoutEngine(ctx, log)
-		if err != nil {
-			return out, err
-		}
+		out.Wrong = without(out.Wrong, "the engine", err)
 	}
 	out.Bars = bars(log, end)
-	for _, l := range log[max(0, len(log)-maxLog):] {
-		out.Log = append(out.Log, LogLine(l))
-	}
+	out.Log = log[max(0, len(log)-maxLog):]
 	for _, f := range st.Ledger.Findings {
-		out.Findings = append(out.Findings, finding(st, f))
+		out.Findings = append(out.Findings, finding(b, st, f))
 	}
 	for _, v := range st.Judgements {
 		out.Verdicts = append(out.Verdicts, Verdict{v.Domain, string(v.Verdict), v.Head, v.Failure})
 	}
 	for _, c := range st.Held {
-		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: words.Parse(c.Body), URL: webAddress(c.URL)})
+		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: b.Parse(c.Body), URL: webAddress(c.URL),
+			Seen: seenComment(c)})
 	}
 	return out, nil
 }
@@ -98,16 +88,23 @@ const (
 	asksSide = "side"
 )
 
-// asks is what a phase wants to know of a person, and the commit that it is about.
-func asks(st cruise.State) (what, seen string) {
+// asks is what a phase wants to know of a person.
+func asks(st cruise.State) string {
 	switch {
 	case len(st.NeedConsent()) > 0:
-		return asksPush, st.Holding
+		return asksPush
 	case st.Stage == cruise.StageAsk && st.Foreign != "":
-		return asksSide, st.Foreign
+		return asksSide
 	}
-	return "", ""
+	return ""
 }
+
+// seenIn names what a phase asks and where it stands, as somebody has seen it.
+func seenIn(id string, st cruise.State) string {
+	return named(id, st.Stage, st.Paused, st.Question, st.Holding, st.Foreign, st.End, st.Trouble != "", st.InTheWay())
+}
+
+func seenComment(c cruise.Comment) string { return named(c.ID, c.Author, c.Body) }
 
 // withoutEngine adds to the log of a living phase that no engine runs it now, if so.
 func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Line, error) {
@@ -125,8 +122,8 @@ func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Lin
 	return append(slices.Clone(log), store.Line{At: last.Last, Text: how}), nil
 }
 
-func finding(st cruise.State, f cruise.Finding) Finding {
-	out := Finding{ID: f.ID, Who: f.Author, Path: f.Path, Line: f.Line, Severity: f.Severity, Words: words.Parse(f.Text),
+func finding(b *words.Budget, st cruise.State, f cruise.Finding) Finding {
+	out := Finding{ID: f.ID, Who: f.Author, Path: f.Path, Line: f.Line, Severity: f.Severity, Words: b.Parse(f.Text),
 		State: string(f.State), Reason: f.Reason, Commit: f.Commit, Round: f.Round, Reopened: f.Reopened,
 		URL: webAddress(f.URL), Trust: string(st.TrustIn(f))}
 	switch cruise.Trust(out.Trust) {

@@ -7,10 +7,11 @@ import (
 	"github.com/cco-dev/cco/internal/view/entry"
 )
 
-// Routes is everything that can be asked for, in the order of docs/api.md.
+// Routes is everything that can be asked for, in the order of its document.
 func Routes() []Route {
 	id := "/sessions/{id}"
 	return []Route{
+		{Method: "GET", Path: "/openapi.json", Says: "This document.", Out: object{}, do: (*Desk).document},
 		{Method: "GET", Path: "/me", Says: "Who is asking.", Out: Me{}, do: get((*Desk).me)},
 		{Method: "GET", Path: "/state", Says: "What needs a person, what runs and what has ended.", Out: State{},
 			do: get(func(d *Desk, ctx context.Context, _ *http.Request) (State, error) { return d.state(ctx) })},
@@ -32,8 +33,10 @@ func Routes() []Route {
 			Events: []Event{{"hit", Hit{}}, {"done", Hit{}}},
 			Query:  []Param{{"q", "what is looked for, in any case of letters"}}, do: (*Desk).search},
 		{Method: "GET", Path: id + "/changes", Says: "What a session changed: in quarantine, before it is pulled.",
-			Out: Changes{}, Query: []Param{{"commit", "only what this commit changed"}, {"file", "only this file, whole"}},
+			Out: Changes{}, Query: []Param{{"commit", "only what this commit changed"}, {"file", "only this file, more of it"}},
 			do: get((*Desk).changes)},
+		{Method: "GET", Path: id + "/patch", Says: "The same as a text, whole, however long it is.", Text: true,
+			Query: []Param{{"commit", "only what this commit changed"}, {"file", "only this file"}}, do: (*Desk).patch},
 		{Method: "GET", Path: id + "/terminal", Says: "The terminal of a session, as a WebSocket. Binary messages are what " +
 			"is drawn on it; nothing else of an agent's passes. Text messages of both sides are JSON. A page reads until " +
 			"it takes the keyboard. One page or `cco box attach` has it at a time; the other is told.",
@@ -83,21 +86,11 @@ func Routes() []Route {
 			"written here: some name programs.", In: Limit{}, Out: Done{}, do: post("limit", setLimit)},
 		{Method: "GET", Path: "/log", Says: "What was done on the page, the last first.", Out: []Deed{},
 			do: get((*Desk).deeds)},
-		{Method: "POST", Path: "/codes", Says: "Make a code that lets a browser in. Only a program with the token can.",
-			In: Nothing{}, Out: Code{}, do: (*Desk).code},
 	}
 }
 
 func (d *Desk) me(ctx context.Context, _ *http.Request) (Me, error) {
 	return Me{Version: d.Version, Browser: entry.From(ctx).Browser, Now: d.Now().UTC()}, nil
-}
-
-func (d *Desk) code(w http.ResponseWriter, r *http.Request) {
-	if entry.From(r.Context()).Browser != "" {
-		reply(w, http.StatusForbidden, Failure{Error: "a browser lets no other in: `cco view code` does"})
-		return
-	}
-	reply(w, http.StatusOK, Code{d.Code()})
 }
 
 func (d *Desk) ticket(w http.ResponseWriter, r *http.Request) {

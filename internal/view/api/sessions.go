@@ -1,21 +1,26 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
-	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -40,66 +45,79 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 	if err != nil {
 		return SessionDetail{}, err
 	}
+	b := words.NewBudget(ctx)
 	out := SessionDetail{Session: d.listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
-		Cause: string(v.Cause), Plan: words.Parse(d.plan(ctx, v)), Tip: v.Tip}
+		Cause: string(v.Cause), Tip: v.Tip, Seen: seenOf(v)}
+	plan, err := d.Sessions.Sent(ctx, v, maxPlan)
+	out.Wrong = without(out.Wrong, "its plan", err)
+	if plan != "" {
+		out.Plan = b.Parse(safetext.Quote(plan))
+	}
 	if out.Live {
-		out.Last = d.lastWords(v.ID)
+		out.Last = d.lastWords(ctx, v.ID)
 	}
 	if v.Question != "" {
-		out.Question = words.Parse(v.Question)
+		out.Question = b.Parse(safetext.Quote(v.Question))
 	}
 	if o, err := d.Sessions.ReadOrder(v.ID); err == nil {
-		out.Limits = Limits(o.Limits)
+		out.Limits = o.Limits
 	}
-	rec, err := d.Sessions.OpenRecord(v.ID)
+	out.Events, err = d.count(v.ID)
+	out.Wrong = without(out.Wrong, "its transcript", err)
+	return out, nil
+}
+
+// without notes a part that could not be read: it leaves the others.
+func without(wrong []string, part string, err error) []string {
+	if err == nil {
+		return wrong
+	}
+	return append(wrong, part+": "+safetext.Fit(err.Error(), 500))
+}
+
+// seenOf names a session's run and what it asks, as somebody has seen it: what answers it must say the same.
+func seenOf(v store.Session) string {
+	return named(v.ID, v.State, v.Cause, v.Question, v.Asked.UnixNano(), v.Started.UnixNano(), v.Finished.UnixNano())
+}
+
+func named(parts ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", parts))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (d *Desk) count(id string) (int64, error) {
+	rec, err := d.Sessions.OpenRecord(id)
 	if errors.Is(err, os.ErrNotExist) {
-		return out, nil
+		return 0, nil
 	}
 	if err != nil {
-		return out, err
+		return 0, err
 	}
 	defer func() { _ = rec.Close() }()
-	out.Events, err = rec.Count()
-	return out, err
+	return rec.Count()
 }
 
 // maxPlan bounds how much of a plan is shown.
 const maxPlan = 64 << 10
 
-// plan is what the agent was told, where it can still be read: in the exchange directory, or in the commit that the
-// session began with.
-func (d *Desk) plan(ctx context.Context, v store.Session) string {
-	if v.Plan == session.SentPlan {
-		if data, err := d.Sessions.ReadOut(v.ID, inside.PlanFile, maxPlan); err == nil {
-			return string(data)
-		}
-		return ""
-	}
-	repo, err := git.Open(ctx, v.Repo)
-	if err != nil || v.Plan == "" || filepath.IsAbs(v.Plan) {
-		return ""
-	}
-	text, err := repo.TextAt(ctx, v.Origin, v.Plan, maxPlan)
-	if err != nil {
-		return ""
-	}
-	return text
-}
-
 // Bounds of a passage.
 const (
 	passageUsual = 200
 	passageMost  = 1000
+	passageBytes = 2 << 20
 )
 
 // passage reads a part of a transcript: its end, or from a line on.
-func (d *Desk) passage(_ context.Context, r *http.Request) (p Passage, err error) {
+func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err error) {
 	p.Items = []Item{}
 	most, err := number(r, "limit", passageUsual)
 	if err != nil {
 		return p, err
 	}
 	most = max(1, min(most, passageMost))
+	if _, err := d.Sessions.Get(ctx, r.PathValue("id")); err != nil {
+		return p, err
+	}
 	rec, err := d.Sessions.OpenRecord(r.PathValue("id"))
 	if errors.Is(err, os.ErrNotExist) {
 		return p, nil
@@ -114,18 +132,21 @@ func (d *Desk) passage(_ context.Context, r *http.Request) (p Passage, err error
 	if p.First, err = number(r, "first", max(0, p.Total-most)); err != nil {
 		return p, err
 	}
+	p.First = min(p.First, p.Total)
+	p.End = p.First
 	if p.From, err = rec.Offset(p.First); err != nil {
 		return p, err
 	}
-	n := int64(0)
+	size, b := 0, words.NewBudget(ctx)
 	p.Next, err = rec.Read(p.From, func(l session.Line) bool {
-		if it, ok := item(l); ok {
+		if it, ok := item(b, l); ok {
 			p.Items = append(p.Items, it)
+			size += len(it.Text) + len(it.Input) + textBytes(it.Words)
 		}
-		n++
-		return n < most
+		p.End++
+		return p.End-p.First < most && size < passageBytes && ctx.Err() == nil
 	})
-	return p, err
+	return p, errors.Join(err, ctx.Err())
 }
 
 // maxHits ends a search.
@@ -138,8 +159,11 @@ func (d *Desk) search(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if q == "" {
 		err = app.Usagef("q: what is looked for?")
-	} else {
+	} else if _, err = d.Sessions.Get(r.Context(), r.PathValue("id")); err == nil {
 		rec, err = d.Sessions.OpenRecord(r.PathValue("id"))
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		rec, err = &session.Record{}, nil // nothing was said yet
 	}
 	if err != nil {
 		d.fail(w, err)
@@ -166,67 +190,145 @@ func (d *Desk) search(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// maxPatch bounds how much of a change is read to be shown in its parts.
+const maxPatch = 8 << 20
+
 func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
-	out := Changes{Commit: r.URL.Query().Get("commit"), Commits: []Commit{}, Files: []patch.File{}, Groups: []Group{},
-		Notes: []string{}}
-	v, err := d.Sessions.Get(ctx, r.PathValue("id"))
+	var text bytes.Buffer
+	out, report, err := d.look(ctx, r, &limited{w: &text, left: maxPatch})
 	if err != nil {
 		return out, err
+	}
+	// It is read when nothing is held up any more.
+	out.Files, out.Cut = patch.Read(ctx, text.String(), patch.Options{Report: report, Alone: r.URL.Query().Get("file"),
+		Ends: out.Cut})
+	return out, ctx.Err()
+}
+
+// maxText bounds a change as a text.
+const maxText = 1 << 30
+
+// patch gives a change, or that of one file, as a text, whole and however long it is.
+func (d *Desk) patch(w http.ResponseWriter, r *http.Request) {
+	f, err := os.CreateTemp(filepath.Dir(d.LogFile), ".patch-*")
+	if err == nil {
+		defer func() { _ = f.Close() }()
+		err = os.Remove(f.Name()) // it goes with its file
+	}
+	if err == nil { // not to the browser, which may be slow: pulls would wait for it
+		_, _, err = d.look(r.Context(), r, &limited{w: f, left: maxText})
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		d.fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	ctl := http.NewResponseController(w)
+	lines := bufio.NewScanner(f)
+	lines.Split(pieces)
+	for lines.Scan() {
+		_ = ctl.SetWriteDeadline(time.Now().Add(slow))
+		if _, err := io.WriteString(w, safetext.Quote(lines.Text())); err != nil {
+			return
+		}
+	}
+}
+
+// pieces splits a text behind its lines; one that is very long, between two characters.
+func pieces(data []byte, end bool) (advance int, token []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && (end || len(data) >= bufio.MaxScanTokenSize/2) {
+		if n = len(data); !end {
+			n = safetext.Boundary(string(data), len(data)-1)
+		}
+		for range len("<U") { // what looks like a spelled character stays in one piece
+			if n > 0 && !end && strings.IndexByte("<U", data[n-1]) >= 0 {
+				n--
+			}
+		}
+	}
+	if n == 0 {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
+}
+
+// look writes what a session changed, as the address says: all of it, one commit or one file.
+func (d *Desk) look(ctx context.Context, r *http.Request, w *limited) (out Changes, report gate.Report, err error) {
+	v, err := d.Sessions.Get(ctx, r.PathValue("id"))
+	if err != nil {
+		return out, report, err
 	}
 	cfg, err := d.App.ConfigIn(v.Repo)
 	if err != nil {
-		return out, err
+		return out, report, err
 	}
+	out.Commit, out.Branch = r.URL.Query().Get("commit"), v.Branch
 	err = d.Sessions.Look(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
 		out.Base, out.Tip, out.Wip, out.Pulled = c.Base, c.Tip, c.Wip != "", c.Pulled
-		out.Branch = v.Branch
 		if !c.Pulled {
 			out.Seen = c.Seen()
 		} else if at, err := repo.Branch(ctx, v.Branch); err == nil {
 			out.Whole, _ = repo.IsAncestor(ctx, c.Tip, at) // a branch that can't be read is not said to have anything
 		}
 		out.Added, out.Deleted = c.Summary.Added, c.Summary.Deleted
-		out.Notes = append(out.Notes, c.Gate.Notes...)
+		out.Notes = c.Gate.Notes
 		for _, s := range c.Summary.Commits {
-			out.Commits = append(out.Commits, Commit{s.Commit, s.Subject, s.Author})
+			out.Commits = append(out.Commits, Commit{s.Commit, safetext.Quote(s.Subject), safetext.Quote(s.Author)})
 		}
-		out.Groups = groups(c.Gate, cfg.Pull.Policy)
-		return out.read(ctx, repo, c, r.URL.Query().Get("file"))
+		out.Groups, report = groups(c.Gate, cfg.Pull.Policy), c.Gate
+		return out.diff(ctx, repo, w, r.URL.Query().Get("file"))
 	})
-	return out, err
+	return out, report, err
 }
 
-// maxPatch bounds how much of a change is read.
-const maxPatch = 16 << 20
-
-// read adds the lines that have changed.
-func (c *Changes) read(ctx context.Context, repo *git.Repo, of session.Changed, only string) error {
-	from, to := of.Base, of.Tip
+// diff writes the patch of what is looked at.
+func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *limited, file string) (err error) {
+	from, to := c.Base, c.Tip
 	if c.Commit != "" {
 		if !slices.ContainsFunc(c.Commits, func(k Commit) bool { return k.ID == c.Commit }) {
 			return app.Usagef("commit: %q is not one of this session", c.Commit)
 		}
-		parent, err := repo.Parent(ctx, c.Commit)
-		if err != nil {
+		if from, err = repo.Parent(ctx, c.Commit); err != nil {
 			return err
 		}
-		from, to = parent, c.Commit
+		to = c.Commit
 	}
 	if from == to {
 		return nil
 	}
-	var b bytes.Buffer
-	err := repo.Diff(ctx, &patch.Limited{W: &b, Left: maxPatch}, from, to, git.DiffLines)
-	if b.Len() > 0 && err != nil && ctx.Err() == nil {
-		c.Cut = true
+	var only []string
+	const longest = 4096 // a name of a file
+	if strings.ContainsRune(file, 0) || len(file) > longest {
+		return app.Usagef("file: this is no name of a file")
+	}
+	if file != "" && !strings.Contains(file, "<U+") { // a name that is spelled is looked for among all
+		only = []string{file}
+	}
+	err = repo.Diff(ctx, w, from, to, git.DiffLines, only...)
+	if c.Cut = w.over; c.Cut && ctx.Err() == nil {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	report := of.Gate
-	c.Files, err = patch.Read(&b, report, only)
 	return err
+}
+
+// limited passes on so many bytes.
+type limited struct {
+	w    io.Writer
+	left int
+	over bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n, err := l.w.Write(p[:min(len(p), l.left)])
+	l.left -= n
+	if err == nil && n < len(p) {
+		l.over, err = true, io.ErrShortWrite
+	}
+	return n, err
 }
 
 // pullOptions are those of `cco box pull` in the repository of a session.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/view/words"
 )
 
 // stream writes server-sent events.
@@ -120,7 +121,7 @@ func (d *Desk) follow(w http.ResponseWriter, r *http.Request) {
 	t := &tail{file: d.Sessions.TranscriptFile(r.PathValue("id")), at: from}
 	defer t.close()
 	_ = t.each(r.Context(), func(l session.Line) error {
-		it, ok := item(l)
+		it, ok := item(words.NewBudget(r.Context()), l)
 		if !ok {
 			return nil
 		}

@@ -170,7 +170,11 @@ func (d *Desk) typed(ctx context.Context, p *pageTerminal, r *http.Request) {
 		}
 		if in.Take {
 			err := p.take(ctx, d.Sessions)
-			d.note(r, "take the keyboard", p.id, err)
+			result := "done"
+			if err != nil {
+				result = err.Error()
+			}
+			d.Note(entry.From(r.Context()), "take the keyboard", p.id, nil, result)
 			if err != nil && p.tell(ctx, Screen{Kind: "reader"}) != nil { // its keeper is gone
 				return
 			}

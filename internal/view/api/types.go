@@ -3,6 +3,10 @@ package api
 import (
 	"time"
 
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/patch"
 	"github.com/cco-dev/cco/internal/view/words"
 )
@@ -22,6 +26,7 @@ type State struct {
 	Phases    []Phase   `json:"phases" doc:"those that live, and the last 10 that have ended"`
 	Unwatched int       `json:"unwatched" doc:"how many phases live while no engine runs"`
 	Today     Spend     `json:"today" doc:"what all sessions together have used today"`
+	Wrong     []string  `json:"wrong" doc:"what could not be read"`
 }
 
 // Need is something that gets no further without a person.
@@ -38,7 +43,8 @@ type Need struct {
 	Next   string       `json:"next" doc:"the command that gets it further"`
 	Cause  string       `json:"cause,omitempty" doc:"the limit that is reached"`
 	Held   []Group      `json:"held,omitempty" doc:"what the gate holds up until you accept it, with the first findings"`
-	Seen   string       `json:"seen,omitempty" doc:"names the work that it is about, so that no other is taken or pushed"`
+	Seen   string       `json:"seen,omitempty" doc:"names what it asks, or why it stands still: what answers it says this"`
+	Work   string       `json:"work,omitempty" doc:"names the work that the gate holds up, for a pull"`
 	Asks   string       `json:"asks,omitempty" doc:"of a phase: push (may the work be pushed?) or side (which goes on?)"`
 	Wrong  string       `json:"wrong,omitempty" doc:"why the work could not be examined"`
 }
@@ -75,18 +81,13 @@ type SessionDetail struct {
 	Terminal bool         `json:"terminal" doc:"its agent has a terminal"`
 	Question []words.Node `json:"question,omitempty" doc:"what its agent asks"`
 	Cause    string       `json:"cause,omitempty" doc:"the limit that it has reached"`
-	Plan     []words.Node `json:"plan" doc:"the plan, where it can still be read"`
+	Plan     []words.Node `json:"plan" doc:"the plan that was sent to it"`
 	Events   int64        `json:"events" doc:"lines of its transcript"`
 	Tip      string       `json:"tip,omitempty" doc:"the commit that was pulled"`
-	Limits   Limits       `json:"limits" doc:"of its run"`
-}
+	Seen     string       `json:"seen" doc:"names its run and what it asks: an answer, or what lets it go on, says this"`
+	Wrong    []string     `json:"wrong" doc:"what of it could not be read"`
 
-// Limits are those of a run; 0 is none.
-type Limits struct {
-	RunCost   float64 `json:"run_cost" doc:"dollars of a run"`
-	RunTokens int64   `json:"run_tokens" doc:"tokens of a run"`
-	DayCost   float64 `json:"day_cost" doc:"dollars of a day"`
-	DayTokens int64   `json:"day_tokens" doc:"tokens of a day"`
+	Limits session.Limits `json:"limits" doc:"of its run; none is none"`
 }
 
 // Item is one thing in a transcript.
@@ -108,6 +109,7 @@ type Item struct {
 type Passage struct {
 	Items []Item `json:"items" doc:"in order"`
 	First int64  `json:"first" doc:"the number of the line that was begun with"`
+	End   int64  `json:"end" doc:"the number of the line behind the last that is here"`
 	Total int64  `json:"total" doc:"how many lines there are"`
 	From  int64  `json:"from" doc:"the offset that was begun with"`
 	Next  int64  `json:"next" doc:"the offset to go on with, also as a stream"`
@@ -181,7 +183,7 @@ type PhaseDetail struct {
 	Paused    bool         `json:"paused" doc:"by a person"`
 	Question  []words.Node `json:"question,omitempty" doc:"what it asks"`
 	Asks      string       `json:"asks,omitempty" doc:"push (may the work be pushed?) or side (which of two goes on?)"`
-	Seen      string       `json:"seen,omitempty" doc:"names the work that it asks about: to resume answers for that"`
+	Seen      string       `json:"seen" doc:"names what it asks and where it stands: what lets it go on says this"`
 	Trouble   string       `json:"trouble,omitempty" doc:"what it waits out"`
 	Waits     string       `json:"waits,omitempty" doc:"what a merge waits for"`
 	Against   []string     `json:"against" doc:"whose requests for changes that are"`
@@ -195,11 +197,12 @@ type PhaseDetail struct {
 	Worker    string       `json:"worker,omitempty" doc:"the machine that runs it, where phases are shared"`
 	Sessions  []Told       `json:"sessions" doc:"of all machines, where phases are shared"`
 	Bars      []Bar        `json:"bars" doc:"its timeline"`
-	Log       []LogLine    `json:"log" doc:"what it did, the last 500 lines"`
+	Log       []store.Line `json:"log" doc:"what it did, the last 500 lines"`
 	Findings  []Finding    `json:"findings" doc:"everything that was ever asked for"`
 	Verdicts  []Verdict    `json:"verdicts" doc:"of its reviewers"`
 	Held      []Comment    `json:"held" doc:"comments of strangers that wait for you"`
 	Gate      string       `json:"gate,omitempty" doc:"what a person must know of the change"`
+	Wrong     []string     `json:"wrong" doc:"what of it could not be read"`
 }
 
 // Told is a session of a phase as the machine that it is on told of it.
@@ -220,12 +223,6 @@ type Bar struct {
 	Round int       `json:"round" doc:"the round that it is part of"`
 	From  time.Time `json:"from" doc:"its beginning"`
 	To    time.Time `json:"to" doc:"its end; the present for the last one of a phase that lives"`
-}
-
-// LogLine is a line of a phase's log.
-type LogLine struct {
-	At   time.Time `json:"at" doc:"when"`
-	Text string    `json:"text" doc:"what"`
 }
 
 // Finding is something that a reviewer or a person asked for.
@@ -259,6 +256,7 @@ type Comment struct {
 	Who   string       `json:"who" doc:"its author"`
 	Words []words.Node `json:"words" doc:"what it says"`
 	URL   string       `json:"url,omitempty" doc:"where it stands"`
+	Seen  string       `json:"seen" doc:"names these words: to accept them says this"`
 }
 
 // Box is a box in a listing.
@@ -277,22 +275,15 @@ type Box struct {
 
 // Safety is what keeps a box shut, and what was tried.
 type Safety struct {
-	Box     Box      `json:"box" doc:"the box"`
-	Layers  []Layer  `json:"layers" doc:"what isolates it"`
-	Verify  *Verify  `json:"verify,omitempty" doc:"the last verify, if there was one"`
-	Allowed []Permit `json:"allowed" doc:"what may leave it"`
-	Left    []Left   `json:"left" doc:"what left it, the last first"`
-	Refused []Left   `json:"refused" doc:"what was refused, the last first"`
-	Denials []Denial `json:"denials" doc:"what the guard denied or noted in it, the last first"`
-	Caution string   `json:"caution" doc:"what to know before a host is allowed"`
-}
-
-// Layer is one part of a box's isolation.
-type Layer struct {
-	Name   string `json:"name" doc:"of the layer"`
-	Active bool   `json:"active" doc:"it holds"`
-	Detail string `json:"detail,omitempty" doc:"how much of it, or why not"`
-	Mend   string `json:"mend,omitempty" doc:"what can be done if it is missing"`
+	Box     Box          `json:"box" doc:"the box"`
+	Layers  []box.Layer  `json:"layers" doc:"what isolates it"`
+	Verify  *Verify      `json:"verify,omitempty" doc:"the last verify, if there was one"`
+	Allowed []app.Permit `json:"allowed" doc:"what may leave it"`
+	Left    []Left       `json:"left" doc:"what left it, the last first"`
+	Refused []Left       `json:"refused" doc:"what was refused, the last first"`
+	Denials []Denial     `json:"denials" doc:"what the guard denied or noted in it, the last first"`
+	Caution string       `json:"caution" doc:"what to know before a host is allowed"`
+	Wrong   []string     `json:"wrong" doc:"what of it could not be read"`
 }
 
 // Verify is the outcome of an attack on a box.
@@ -301,12 +292,6 @@ type Verify struct {
 	Held   int       `json:"held" doc:"probes that got nowhere"`
 	Total  int       `json:"total" doc:"of so many"`
 	Broken []string  `json:"broken" doc:"promises that did not hold"`
-}
-
-// Permit is something that may leave a box.
-type Permit struct {
-	Rule string `json:"rule" doc:"what"`
-	From string `json:"from" doc:"who allows it"`
 }
 
 // Left is what went to one host, or tried to.
@@ -335,14 +320,15 @@ type Denial struct {
 
 // Money is what was spent.
 type Money struct {
-	Today    Spend     `json:"today" doc:"by all sessions"`
-	Limits   Limits    `json:"limits" doc:"of your settings; 0 is none"`
-	Days     []Sum     `json:"days" doc:"by day, of the last 60, the oldest first: \"cco cost\""`
-	Agents   []Sum     `json:"agents" doc:"by agent, of those days, the dearest first"`
-	Models   []Sum     `json:"models" doc:"by model, likewise"`
-	Repos    []Sum     `json:"repos" doc:"by repository, likewise"`
-	Sessions []Session `json:"sessions" doc:"the 30 dearest"`
-	Phases   []Phase   `json:"phases" doc:"the 30 dearest"`
+	Today    Spend          `json:"today" doc:"by all sessions"`
+	Limits   session.Limits `json:"limits" doc:"of your settings; none is none"`
+	Days     []Sum          `json:"days" doc:"the last 60 days, today last: \"cco cost\""`
+	Agents   []Sum          `json:"agents" doc:"by agent, of those days, the dearest first"`
+	Models   []Sum          `json:"models" doc:"by model, likewise"`
+	Repos    []Sum          `json:"repos" doc:"by repository, likewise"`
+	Sessions []Session      `json:"sessions" doc:"the 30 dearest"`
+	Phases   []Phase        `json:"phases" doc:"the 30 dearest"`
+	Wrong    []string       `json:"wrong" doc:"what could not be read"`
 }
 
 // Sum is what something cost.
@@ -356,8 +342,9 @@ type Deed struct {
 	At      time.Time `json:"at" doc:"when"`
 	What    string    `json:"what" doc:"the action"`
 	On      string    `json:"on" doc:"the session, phase or box"`
+	Decided string    `json:"decided,omitempty" doc:"what was said with it, as JSON: host, value, commit, files, kinds"`
 	Browser string    `json:"browser" doc:"which one, and what it calls itself"`
-	Result  string    `json:"result" doc:"done, or the error"`
+	Result  string    `json:"result" doc:"asked before it is done; then done and what came of it, or the error"`
 }
 
 // Done is the answer to an action.
@@ -378,33 +365,37 @@ type (
 	// Words is something said to an agent.
 	Words struct {
 		Text string `json:"text" doc:"what to say"`
+		Seen string `json:"seen" doc:"of the question that this answers, and no other"`
 	}
 	// GoOn lets a session go on.
 	GoOn struct {
 		Text      string  `json:"text,omitempty" doc:"what to do now; without it the plan goes on"`
 		MaxCost   float64 `json:"max_cost,omitempty" doc:"dollars of this run, in place of your settings'"`
 		MaxTokens int64   `json:"max_tokens,omitempty" doc:"tokens of this run, in place of your settings'"`
+		Seen      string  `json:"seen" doc:"of the session as it was looked at"`
 	}
 	// Pull brings a session's work back.
 	Pull struct {
 		Accept  []string `json:"accept,omitempty" doc:"kinds of change that you have seen and take"`
 		Partial bool     `json:"partial,omitempty" doc:"also what a failed or killed agent did"`
-		Seen    string   `json:"seen,omitempty" doc:"of the changes that you have looked at: nothing else is taken"`
+		Seen    string   `json:"seen,omitempty" doc:"of the changes that you have looked at, and no others; accept needs it"`
 		Only    []string `json:"only,omitempty" doc:"paths from the top of the repository: one commit of these alone"`
 	}
 	// Fix is for a phase.
 	Fix struct {
 		Comment string `json:"comment,omitempty" doc:"what to say to the fixer; without it the phase looks for comments now"`
+		Seen    string `json:"seen,omitempty" doc:"of the phase as it was looked at; what answers a question needs it"`
 	}
 	// Accept takes a stranger's comment.
 	Accept struct {
 		Comment string `json:"comment" doc:"the id of the comment"`
+		Seen    string `json:"seen" doc:"of the comment as it was read"`
 	}
 	// Resume lets a phase go on.
 	Resume struct {
 		MoreRounds int     `json:"more_rounds,omitempty" doc:"for one that ran out of them"`
 		MoreCost   float64 `json:"more_cost,omitempty" doc:"dollars, for one that ran out of them"`
-		Seen       string  `json:"seen,omitempty" doc:"the work that it asks about: this is the answer for that alone"`
+		Seen       string  `json:"seen" doc:"of the phase as it was looked at: this is the answer to what it asks there"`
 		Take       string  `json:"take,omitempty" doc:"theirs or ours, for one that asks which side goes on"`
 		Over       string  `json:"over,omitempty" doc:"merge although this one requested changes; it is said there"`
 	}
@@ -414,19 +405,16 @@ type (
 	}
 	// Allow opens a box to a host.
 	Allow struct {
-		Host string `json:"host" doc:"a name or address, with a port if need be; not a set"`
+		Host string `json:"host" doc:"a name or address, with a port if need be; not a set, and not a range"`
 	}
 	// Limit raises or lowers a limit of your settings.
 	Limit struct {
-		Name  string `json:"name" doc:"limits.run_cost, limits.run_tokens, limits.day_cost or limits.day_tokens"`
-		Value string `json:"value" doc:"dollars, or tokens like 500k or 20M, or none"`
+		Name  string  `json:"name" doc:"limits.run_cost, limits.run_tokens, limits.day_cost or limits.day_tokens"`
+		Value string  `json:"value" doc:"dollars, or tokens like 500k or 20M, or none"`
+		Was   float64 `json:"was" doc:"what it was where you looked; 0 is none"`
 	}
 	// Ticket is what a browser opens a WebSocket with.
 	Ticket struct {
 		Ticket string `json:"ticket" doc:"lives a minute, and once, for this browser"`
-	}
-	// Code is what lets a browser in.
-	Code struct {
-		Code string `json:"code" doc:"lives a minute, and once"`
 	}
 )

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/words"
@@ -25,6 +26,7 @@ import (
 type watch struct {
 	mu      sync.Mutex
 	readers int
+	ctx     context.Context // as long as there are some
 	stop    context.CancelFunc
 	now     snapshot
 	more    chan struct{} // closed and replaced when there is another state
@@ -55,8 +57,8 @@ func (d *Desk) join() (leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.readers++; w.readers == 1 {
-		ctx, stop := context.WithCancel(context.Background())
-		w.stop, w.now = stop, snapshot{}
+		ctx, stop := context.WithCancel(d.Life)
+		w.ctx, w.stop, w.now = ctx, stop, snapshot{}
 		if w.more == nil {
 			w.more = make(chan struct{})
 		}
@@ -69,6 +71,16 @@ func (d *Desk) join() (leave func()) {
 			w.stop()
 		}
 	}
+}
+
+// context lives as long as somebody looks; nil where nobody does.
+func (w *watch) context() context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.readers == 0 {
+		return nil
+	}
+	return w.ctx
 }
 
 func (d *Desk) keepWatch(ctx context.Context) {
@@ -178,13 +190,11 @@ func (d *Desk) streamState(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// state reads everything that a person glances at.
+// state reads everything that a person glances at. What can't be read is named, and hides nothing else.
 func (d *Desk) state(ctx context.Context) (State, error) {
-	st := State{Needs: []Need{}, Live: []Session{}, Recent: []Session{}, Phases: []Phase{}}
+	var st State
 	list, err := d.Sessions.List(ctx, "")
-	if err != nil {
-		return st, err
-	}
+	st.Wrong = without(st.Wrong, "sessions", err)
 	const recent, ended = 20, 10
 	live := map[string]bool{}
 	byID := map[string]store.Session{}
@@ -194,25 +204,17 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 		case v.Live():
 			live[v.ID] = true
 			s := d.listed(v)
-			s.Last = d.lastWords(v.ID)
+			s.Last = d.lastWords(ctx, v.ID)
 			st.Live = append(st.Live, s)
 		case len(st.Recent) < recent:
 			st.Recent = append(st.Recent, d.listed(v))
 		}
 	}
 	d.forgetTails(live)
-	needs, err := d.Sessions.AttentionOf(ctx, list)
-	if err != nil {
-		return st, err
-	}
 	phases, err := d.Sessions.Store.Phases(ctx, 1<<20)
-	if err != nil {
-		return st, err
-	}
-	ids := map[string]bool{}
+	st.Wrong = without(st.Wrong, "phases", err)
 	n := 0
 	for _, p := range phases {
-		ids[p.ID] = true
 		if p.Ended {
 			if n++; n > ended {
 				break
@@ -220,13 +222,34 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 		}
 		st.Phases = append(st.Phases, listedPhase(p))
 	}
+	b := words.NewBudget(ctx)
+	d.needs(ctx, b, list, byID, &st)
+	d.askPhases(ctx, b, phases, &st)
+	st.Unwatched, err = d.Sessions.Unwatched(ctx)
+	st.Wrong = without(st.Wrong, "the engine", err)
+	if st.Unwatched > 0 {
+		st.Needs = slices.Insert(st.Needs, 0, Need{ID: "engine", Of: "engine", Kind: "engine", Since: newest(phases),
+			Title: "The engine is dead", Words: b.Parse(fmt.Sprintf("Nobody watches %d phases.", st.Unwatched)),
+			Next: d.Sessions.Runner()})
+	}
+	today, err := d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
+	st.Wrong = without(st.Wrong, "what was spent today", err)
+	st.Today = spend(today)
+	return st, ctx.Err()
+}
+
+// needs adds what waits for a person.
+func (d *Desk) needs(ctx context.Context, b *words.Budget, list []store.Session, byID map[string]store.Session,
+	st *State) {
+	needs, err := d.Sessions.AttentionOf(ctx, list)
+	st.Wrong = without(st.Wrong, "what needs you", err)
 	waiting := map[string]bool{}
 	for _, n := range needs {
 		v, isSession := byID[n.ID]
 		need := Need{ID: n.ID, Of: "session", Kind: string(n.Kind), Since: n.Since, Title: n.Title, Who: n.Agent,
-			Where: n.Branch, Words: words.Parse(n.Words), Next: n.Next, Cause: string(v.Cause)}
-		if !isSession && ids[n.ID] {
-			need.Of = "phase"
+			Where: n.Branch, Words: b.Parse(safetext.Quote(n.Words)), Next: n.Next, Cause: string(v.Cause), Seen: seenOf(v)}
+		if !isSession {
+			need.Of, need.Seen = "phase", ""
 		}
 		if n.Kind == session.NeedPull || n.Kind == session.NeedLook {
 			waiting[n.ID] = true
@@ -236,20 +259,6 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	}
 	d.glances.forget(waiting)
 	slices.SortStableFunc(st.Needs, func(a, b Need) int { return urgency(a.Kind) - urgency(b.Kind) })
-	if err := d.askPhases(ctx, phases, &st); err != nil {
-		return st, err
-	}
-	if st.Unwatched, err = d.Sessions.Unwatched(ctx); err != nil {
-		return st, err
-	}
-	if st.Unwatched > 0 {
-		st.Needs = slices.Insert(st.Needs, 0, Need{ID: "engine", Of: "engine", Kind: "engine", Since: newest(phases),
-			Title: "The engine is dead", Words: words.Parse(fmt.Sprintf("Nobody watches %d phases.", st.Unwatched)),
-			Next: d.Sessions.Runner()})
-	}
-	today, err := d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
-	st.Today = spend(today)
-	return st, err
 }
 
 // needDecide is work that the gate holds up until a person has decided.
@@ -269,33 +278,32 @@ func newest(phases []store.Phase) (t time.Time) {
 	return t
 }
 
-// askPhases adds what only the state of a living phase says: comments of strangers that wait, and the work that waits
-// for consent.
-func (d *Desk) askPhases(ctx context.Context, phases []store.Phase, out *State) error {
+// askPhases adds what only the state of a living phase says: comments of strangers that wait, and what it asks.
+func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Phase, out *State) {
 	for _, p := range phases {
 		if p.Ended {
 			break // the living come first
 		}
 		full, err := d.Sessions.Store.Phase(ctx, p.ID)
-		if err != nil {
-			return err
-		}
 		var st cruise.State
-		if json.Unmarshal(full.State, &st) != nil {
+		if err == nil {
+			err = json.Unmarshal(full.State, &st)
+		}
+		if err != nil {
+			out.Wrong = without(out.Wrong, "phase "+p.ID, err)
 			continue
 		}
 		for i, n := range out.Needs {
 			if n.Of == "phase" && n.ID == p.ID {
-				out.Needs[i].Asks, out.Needs[i].Seen = asks(st)
+				out.Needs[i].Asks, out.Needs[i].Seen = asks(st), seenIn(p.ID, st)
 			}
 		}
 		for _, c := range st.Held {
 			out.Needs = append(out.Needs, Need{ID: c.ID, Of: "phase", Parent: p.ID, Kind: "accept", Since: p.Updated,
-				Title: p.Title, Who: c.Author, Where: p.Branch, Words: words.Parse(c.Body),
+				Title: p.Title, Who: c.Author, Where: p.Branch, Words: b.Parse(c.Body), Seen: seenComment(c),
 				Next: "cco cruise fix " + p.ID + " --accept " + c.ID})
 		}
 	}
-	return nil
 }
 
 func spend(s store.Spend) Spend { return Spend{Tokens: s.Tokens(), Cost: s.Cost, Estimate: s.Estimate} }
@@ -322,7 +330,7 @@ type lastWords struct {
 const maxTail = 64 << 10
 
 // lastWords is the last line that an agent said.
-func (d *Desk) lastWords(id string) string {
+func (d *Desk) lastWords(ctx context.Context, id string) string {
 	w := &d.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,9 +351,9 @@ func (d *Desk) lastWords(id string) string {
 		return t.text
 	}
 	defer func() { _ = f.Close() }()
-	from := max(t.tail.at, info.Size()-maxTail)
+	from, b := max(t.tail.at, info.Size()-maxTail), words.NewBudget(ctx)
 	t.tail.at, _ = session.ReadLines(f, from, info.Size(), func(l session.Line) bool {
-		it, ok := item(l)
+		it, ok := item(b, l)
 		if text := it.text(); ok && (it.Kind == "words" || it.Kind == "call" || it.Kind == "line" || it.Kind == "step") {
 			if said := lastLine(text); said != "" {
 				t.text = said

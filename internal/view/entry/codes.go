@@ -52,6 +52,12 @@ func (c *codes) make(whose string) string {
 	return text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:]
 }
 
+func (c *codes) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = nil
+}
+
 // drop forgets codes that are too old.
 func (c *codes) drop() {
 	kept := c.open[:0]

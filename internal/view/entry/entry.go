@@ -3,6 +3,7 @@
 package entry
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -20,9 +21,15 @@ import (
 // CookieLife is how long a browser stays let in.
 const CookieLife = 7 * 24 * time.Hour
 
+// Key is the secret that cookies and the token are made of, as it is now, and how long it holds: those who came in with
+// it are sent away with it. Nobody is let in without one.
+type Key func() (key []byte, while context.Context)
+
 // Entry lets requests in to one listener.
 type Entry struct {
-	key   []byte
+	Came func(Visitor) // is told who came in with a code
+
+	key   Key
 	port  string
 	hosts map[string][]string // the names that are ours, with the origins that pages of them have
 	now   func() time.Time
@@ -31,10 +38,10 @@ type Entry struct {
 	tickets *codes
 }
 
-// New is the entry of a listener. Key is a secret that outlives it, so that pages come back after a restart. More are
-// further names, of tunnels that the user made.
-func New(key []byte, listener netip.AddrPort, more []string, now func() time.Time) (*Entry, error) {
-	e := &Entry{key: key, port: strconv.Itoa(int(listener.Port())), now: now, codes: newCodes(now),
+// New is the entry of a listener. Its key outlives it, so that pages come back after a restart. More are further names,
+// of tunnels that the user made.
+func New(key Key, listener netip.AddrPort, more []string, now func() time.Time) (*Entry, error) {
+	e := &Entry{Came: func(Visitor) {}, key: key, port: strconv.Itoa(int(listener.Port())), now: now, codes: newCodes(now),
 		tickets: newCodes(now), hosts: map[string][]string{}}
 	e.tickets.delay = 0 // who asks has a cookie already
 	for _, name := range []string{listener.Addr().String(), "localhost"} {
@@ -85,9 +92,6 @@ func loopback(host string) bool {
 }
 
 // Token is what programs say instead of a cookie.
-func (e *Entry) Token() string { return Token(e.key) }
-
-// Token is the token of a key.
 func Token(key []byte) string { return base64.RawURLEncoding.EncodeToString(sum(key, "token")) }
 
 func sum(key []byte, parts ...string) []byte {
@@ -102,23 +106,28 @@ func sum(key []byte, parts ...string) []byte {
 func (e *Entry) CookieName() string { return "cco-view-" + e.port }
 
 // cookie makes the cookie of a browser that has shown a code.
-func (e *Entry) cookie(secure bool) *http.Cookie {
-	id := make([]byte, 4)
-	_, _ = rand.Read(id) // never fails
-	browser, until := hex.EncodeToString(id), strconv.FormatInt(e.now().Add(CookieLife).Unix(), 10)
-	seal := base64.RawURLEncoding.EncodeToString(sum(e.key, "cookie", e.port, browser, until))
+func (e *Entry) cookie(key []byte, browser string, secure bool) *http.Cookie {
+	until := strconv.FormatInt(e.now().Add(CookieLife).Unix(), 10)
+	seal := base64.RawURLEncoding.EncodeToString(sum(key, "cookie", e.port, browser, until))
 	return &http.Cookie{Name: e.CookieName(), Value: browser + "." + until + "." + seal, Path: "/", HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, Secure: secure, MaxAge: int(CookieLife / time.Second)}
 }
 
+// newBrowser names one in the log.
+func newBrowser() string {
+	id := make([]byte, 4)
+	_, _ = rand.Read(id) // never fails
+	return hex.EncodeToString(id)
+}
+
 // browser checks a cookie, and names the browser that it was given to.
-func (e *Entry) browser(value string) (string, bool) {
+func (e *Entry) browser(key []byte, value string) (string, bool) {
 	parts := strings.Split(value, ".")
 	if len(parts) != 3 {
 		return "", false
 	}
 	seal, err := base64.RawURLEncoding.DecodeString(parts[2])
-	if err != nil || subtle.ConstantTimeCompare(seal, sum(e.key, "cookie", e.port, parts[0], parts[1])) != 1 {
+	if err != nil || subtle.ConstantTimeCompare(seal, sum(key, "cookie", e.port, parts[0], parts[1])) != 1 {
 		return "", false
 	}
 	until, err := strconv.ParseInt(parts[1], 10, 64)
@@ -130,3 +139,9 @@ func (e *Entry) Code() string { return e.codes.make("") }
 
 // Ticket makes what one WebSocket of a browser is opened with, once and soon.
 func (e *Entry) Ticket(browser string) string { return e.tickets.make(browser) }
+
+// Forget makes all codes and tickets useless.
+func (e *Entry) Forget() {
+	e.codes.forget()
+	e.tickets.forget()
+}

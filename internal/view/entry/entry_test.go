@@ -16,10 +16,15 @@ type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
 
+// keyed is a key that never changes.
+func keyed(last byte) Key {
+	return func() ([]byte, context.Context) { return append(make([]byte, 31), last), context.Background() }
+}
+
 func newEntry(t *testing.T, hosts ...string) (*Entry, *clock) {
 	t.Helper()
 	c := &clock{time.Date(2026, 11, 16, 8, 0, 0, 0, time.UTC)}
-	e := must.Get(New(make([]byte, 32), netip.MustParseAddrPort("127.0.0.1:7626"), hosts, c.Now))(t)
+	e := must.Get(New(keyed(0), netip.MustParseAddrPort("127.0.0.1:7626"), hosts, c.Now))(t)
 	e.codes.delay = time.Millisecond
 	return e, c
 }
@@ -71,29 +76,30 @@ func TestWrongCodesAreSlowAndRightOnesAreNot(t *testing.T) {
 
 func TestACookieIsOfItsKeyPortAndTime(t *testing.T) {
 	e, c := newEntry(t)
-	cookie := e.cookie(false)
-	if _, ok := e.browser(cookie.Value); !ok {
+	key, _ := e.key()
+	cookie := e.cookie(key, "ann", false)
+	if _, ok := e.browser(key, cookie.Value); !ok {
 		t.Fatal("its own cookie is refused")
 	}
-	other := must.Get(New(append(make([]byte, 31), 1), netip.MustParseAddrPort("127.0.0.1:7626"), nil, c.Now))(t)
-	port := must.Get(New(make([]byte, 32), netip.MustParseAddrPort("127.0.0.1:7627"), nil, c.Now))(t)
+	other := must.Get(New(keyed(1), netip.MustParseAddrPort("127.0.0.1:7626"), nil, c.Now))(t)
+	port := must.Get(New(keyed(0), netip.MustParseAddrPort("127.0.0.1:7627"), nil, c.Now))(t)
 	for name, x := range map[string]*Entry{"another key": other, "another port": port} {
-		if _, ok := x.browser(cookie.Value); ok {
+		if key, _ := x.key(); func() bool { _, ok := x.browser(key, cookie.Value); return ok }() {
 			t.Errorf("%s takes it", name)
 		}
 	}
 	parts := strings.Split(cookie.Value, ".")
 	for _, forged := range []string{"", ".", "..", parts[0] + ".9999999999." + parts[2], "x" + cookie.Value,
 		cookie.Value + ".x"} {
-		if _, ok := e.browser(forged); ok {
+		if _, ok := e.browser(key, forged); ok {
 			t.Errorf("%q is taken", forged)
 		}
 	}
 	c.now = c.now.Add(CookieLife)
-	if _, ok := e.browser(cookie.Value); ok {
+	if _, ok := e.browser(key, cookie.Value); ok {
 		t.Error("it outlives its time")
 	}
-	if e.cookie(true).Secure != true || cookie.Secure {
+	if e.cookie(key, "ann", true).Secure != true || cookie.Secure {
 		t.Error("a cookie is Secure behind TLS, and only there")
 	}
 }
@@ -107,7 +113,7 @@ func TestHostsOfTunnels(t *testing.T) {
 	}
 	e, _ := newEntry(t, "Box.Tail1234.ts.net", "localhost:9000")
 	h := e.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
-		func(string) bool { return false }, "")
+		func(string) bool { return false })
 	for _, c := range []struct {
 		host, origin string
 		want         int
@@ -125,7 +131,8 @@ func TestHostsOfTunnels(t *testing.T) {
 		r.Header.Set("Origin", c.origin)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		r.Header.Set("Content-Type", "application/json")
-		r.AddCookie(e.cookie(false))
+		key, _ := e.key()
+		r.AddCookie(e.cookie(key, "ann", false))
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != c.want {
@@ -137,8 +144,9 @@ func TestHostsOfTunnels(t *testing.T) {
 // Guards against a WebSocket that another site opens with the cookie: browsers say of it its Origin alone.
 func TestAWebSocketNeedsATicketOfItsBrowser(t *testing.T) {
 	e, c := newEntry(t)
-	cookie := e.cookie(false)
-	browser, _ := e.browser(cookie.Value)
+	key, _ := e.key()
+	cookie := e.cookie(key, "ann", false)
+	browser, _ := e.browser(key, cookie.Value)
 	open := func(origin, site, ticket string) int {
 		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:7626/x", nil)
 		r.Header.Set("Upgrade", "websocket")
@@ -149,7 +157,7 @@ func TestAWebSocketNeedsATicketOfItsBrowser(t *testing.T) {
 				r.Header.Set(name, value)
 			}
 		}
-		if _, no := e.visitor(r, []string{"http://127.0.0.1:7626"}); no != nil {
+		if _, no := e.visitor(r, key, []string{"http://127.0.0.1:7626"}); no != nil {
 			return no.Status
 		}
 		return http.StatusOK
@@ -173,5 +181,94 @@ func TestAWebSocketNeedsATicketOfItsBrowser(t *testing.T) {
 	c.now = c.now.Add(CodeLife)
 	if open(ours, "", ticket) == http.StatusOK {
 		t.Error("an old ticket is good")
+	}
+}
+
+// Guards against another port of this machine that shuts the page with a cookie of its name, and against one that is
+// let in by it.
+func TestAJunkCookieShutsNobodyOut(t *testing.T) {
+	e, _ := newEntry(t)
+	key, _ := e.key()
+	own := e.cookie(key, "ann", false)
+	try := func(header map[string]string, cookies ...string) int {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:7626/x", nil)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Cookie", strings.Join(cookies, "; "))
+		for k, v := range header {
+			r.Header.Set(k, v)
+		}
+		if v, no := e.visitor(r, key, nil); no != nil {
+			return no.Status
+		} else if v.Browser != "ann" && len(header) == 0 {
+			t.Errorf("it is %q", v.Browser)
+		}
+		return http.StatusOK
+	}
+	good, junk := own.Name+"="+own.Value, own.Name+"=junk.1.x"
+	token := map[string]string{"Authorization": "Bearer " + Token(key)}
+	for _, c := range []struct {
+		want    int
+		header  map[string]string
+		cookies []string
+	}{{200, nil, []string{junk, good}}, {200, nil, []string{good, junk, "a=b"}}, {401, nil, []string{junk, junk}},
+		{200, token, []string{"session=of another port"}}, {400, token, []string{good}}} {
+		if got := try(c.header, c.cookies...); got != c.want {
+			t.Errorf("%v with %d headers gives %d", c.cookies, len(c.header), got)
+		}
+	}
+}
+
+// Guards against a key that is gone and still lets somebody in, or a stream that outlives it.
+func TestNobodyIsLetInWithoutAKey(t *testing.T) {
+	e, _ := newEntry(t)
+	key, _ := e.key()
+	holds, gone := context.WithCancel(t.Context())
+	e.key = func() ([]byte, context.Context) { return key, holds }
+	ended := make(chan error, 1)
+	h := e.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		gone()
+		<-r.Context().Done()
+		ended <- r.Context().Err()
+	}), func(string) bool { return false })
+	ask := func() int {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:7626/x", nil)
+		r.Header.Set("Authorization", "Bearer "+Token(key))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	if ask() != http.StatusOK || <-ended == nil {
+		t.Error("a stream outlives the key that it was let in with")
+	}
+	e.key = func() ([]byte, context.Context) { return nil, holds }
+	if got := ask(); got != http.StatusUnauthorized {
+		t.Errorf("without a key it is %d", got)
+	}
+}
+
+// deadline notes when a body must have come.
+type deadline struct {
+	*httptest.ResponseRecorder
+	at time.Time
+}
+
+func (d *deadline) SetReadDeadline(t time.Time) error { d.at = t; return nil }
+
+// Guards against a body that comes a byte at a time and never ends, of a request that is refused: nobody reads it.
+func TestEveryBodyHasADeadline(t *testing.T) {
+	e, _ := newEntry(t)
+	h := e.Wrap(http.NotFoundHandler(), func(string) bool { return true })
+	for _, target := range []string{"http://127.0.0.1:7626/api/v1/stop", "http://127.0.0.1:7626/", "http://evil.example/",
+		"http://127.0.0.1:7626/api/v1/enter"} {
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodPut} {
+			w := &deadline{ResponseRecorder: httptest.NewRecorder()}
+			h.ServeHTTP(w, httptest.NewRequest(method, target, strings.NewReader("{")))
+			if w.at.IsZero() {
+				t.Errorf("%s %s with a body has none", method, target)
+			}
+			if w.Header().Get("Content-Security-Policy") == "" {
+				t.Errorf("%s %s is answered without headers", method, target)
+			}
+		}
 	}
 }

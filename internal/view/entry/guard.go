@@ -57,24 +57,27 @@ func (r *Refusal) Error() string { return r.Why }
 // EnterPath is where a code becomes a cookie.
 const EnterPath = "/api/v1/enter"
 
-// maxCode bounds what is read before somebody is let in, and codeRead how long that may take.
+// maxCode bounds what is read before somebody is let in, and bodyRead how long a body of anybody's may take.
 const (
 	maxCode  = 1 << 10
-	codeRead = 10 * time.Second
+	bodyRead = 30 * time.Second
 )
 
 // Wrap puts the entry before a handler. Public says which addresses are shown to everybody who can name us: the page on
-// which a code is given, and nothing that anybody's work is in. ScriptHash is that of the one script inside it.
-func (e *Entry) Wrap(inside http.Handler, public func(path string) bool, scriptHash string) http.Handler {
+// which a code is given, and nothing that anybody's work is in. Scripts are the hashes of those inside it.
+func (e *Entry) Wrap(inside http.Handler, public func(path string) bool, scripts ...string) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 { // also of one that is refused, and whose body nobody wants
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyRead))
+		}
+		nonce := newNonce()
+		headers(w.Header(), nonce, scripts...)
 		origins, ours := e.hosts[strings.ToLower(r.Host)]
 		if !ours {
 			refuse(w, &Refusal{http.StatusMisdirectedRequest, "this is no name of ours"})
 			return
 		}
-		nonce := newNonce()
-		headers(w.Header(), nonce, scriptHash)
 		if err := cross.Check(r); err != nil {
 			refuse(w, &Refusal{http.StatusForbidden, "a request of another site"})
 			return
@@ -92,12 +95,16 @@ func (e *Entry) Wrap(inside http.Handler, public func(path string) bool, scriptH
 			inside.ServeHTTP(w, r.WithContext(ctx))
 			return
 		}
-		v, no := e.visitor(r, origins)
+		key, while := e.key()
+		v, no := e.visitor(r, key, origins)
 		if no != nil {
 			refuse(w, no)
 			return
 		}
-		inside.ServeHTTP(w, r.WithContext(context.WithValue(ctx, visitorKey, v)))
+		ctx, leave := context.WithCancel(context.WithValue(ctx, visitorKey, v))
+		defer leave()
+		defer context.AfterFunc(while, leave)()
+		inside.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
@@ -114,11 +121,17 @@ func newNonce() string {
 	return base64.RawStdEncoding.EncodeToString(b)
 }
 
-// headers are those of every answer.
-func headers(h http.Header, nonce, scriptHash string) {
+// Headers are those of every answer.
+func Headers() http.Header {
+	h := http.Header{}
+	headers(h, newNonce())
+	return h
+}
+
+func headers(h http.Header, nonce string, scripts ...string) {
 	script := "'self'"
-	if scriptHash != "" {
-		script += " '" + scriptHash + "'"
+	for _, hash := range scripts {
+		script += " '" + hash + "'"
 	}
 	h.Set("Content-Security-Policy", strings.Join([]string{
 		"default-src 'none'", "script-src " + script, "style-src 'self' 'nonce-" + nonce + "'", "connect-src 'self'",
@@ -144,30 +157,32 @@ func bodyKind(r *http.Request) *Refusal {
 	return nil
 }
 
-// visitor says who makes a request, or why it is refused.
-func (e *Entry) visitor(r *http.Request, origins []string) (Visitor, *Refusal) {
+// visitor says who makes a request, or why it is refused. Other ports of this machine can set cookies of our name:
+// those that are not ours are no reason to refuse one that is.
+func (e *Entry) visitor(r *http.Request, key []byte, origins []string) (Visitor, *Refusal) {
 	v := Visitor{Agent: r.UserAgent()}
 	cookies := r.CookiesNamed(e.CookieName())
 	said := r.Header.Values("Authorization")
 	switch {
-	case len(r.Header.Values("Cookie")) > 0 && len(said) > 0, len(cookies) > 1, len(said) > 1:
+	case key == nil:
+		return v, &Refusal{http.StatusUnauthorized, "the key can't be read: `cco view forget` makes another"}
+	case len(cookies) > 0 && len(said) > 0, len(said) > 1:
 		return v, &Refusal{http.StatusBadRequest, "come with a cookie or with a token, not with both"}
 	case len(said) == 1:
 		token, bearer := strings.CutPrefix(said[0], "Bearer ")
-		if !bearer || subtle.ConstantTimeCompare([]byte(token), []byte(e.Token())) != 1 {
+		if !bearer || subtle.ConstantTimeCompare([]byte(token), []byte(Token(key))) != 1 {
 			return v, &Refusal{http.StatusUnauthorized, "this is not the token"}
 		}
 		return v, nil
-	case len(cookies) == 1:
-		name, ok := e.browser(cookies[0].Value)
-		if !ok {
-			return v, &Refusal{http.StatusUnauthorized, "come in with a code"}
+	}
+	for _, c := range cookies {
+		if name, ok := e.browser(key, c.Value); ok {
+			v.Browser = name
+			if r.Header.Get("Upgrade") != "" {
+				return v, e.ownSocket(r, origins, name)
+			}
+			return v, ownPage(r, origins)
 		}
-		v.Browser = name
-		if r.Header.Get("Upgrade") != "" {
-			return v, e.ownSocket(r, origins, name)
-		}
-		return v, ownPage(r, origins)
 	}
 	return v, &Refusal{http.StatusUnauthorized, "come in with a code"}
 }
@@ -241,9 +256,6 @@ func (e *Entry) enter(w http.ResponseWriter, r *http.Request, origins []string) 
 	var in struct {
 		Code string `json:"code"`
 	}
-	ctl := http.NewResponseController(w)
-	_ = ctl.SetReadDeadline(time.Now().Add(codeRead))
-	defer func() { _ = ctl.SetReadDeadline(time.Time{}) }()
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCode))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil || !errors.Is(dec.Decode(new(any)), io.EOF) {
@@ -251,15 +263,18 @@ func (e *Entry) enter(w http.ResponseWriter, r *http.Request, origins []string) 
 		return
 	}
 	right, busy := e.codes.use(r.Context(), "", in.Code)
+	key, _ := e.key()
 	switch {
 	case busy:
 		refuse(w, &Refusal{http.StatusTooManyRequests, "too many wrong codes"})
 		return
-	case !right:
+	case !right || key == nil:
 		refuse(w, &Refusal{http.StatusUnauthorized, "the code is wrong, was used or is older than a minute"})
 		return
 	}
-	http.SetCookie(w, e.cookie(strings.HasPrefix(r.Header.Get("Origin"), "https://")))
+	v := Visitor{Browser: newBrowser(), Agent: r.UserAgent()}
+	e.Came(v)
+	http.SetCookie(w, e.cookie(key, v.Browser, strings.HasPrefix(r.Header.Get("Origin"), "https://")))
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -1,6 +1,5 @@
 // Package pages is what a browser shows: modules that are written by hand, a style sheet, and a few libraries as their
-// authors ship them (static/vendor, sums and licences beside them). Nothing is built, and nothing is fetched elsewhere;
-// what the first page needs is sent in one piece.
+// authors ship them (static/vendor, sums and licences beside them). Nothing is built, and nothing is fetched elsewhere.
 package pages
 
 import (
@@ -10,11 +9,13 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"html"
 	"io"
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +38,7 @@ var kinds = map[string]string{
 // load reads and packs a file when it is first asked for: most starts of cco-cruise show no page.
 func load(name string) func() (file, error) {
 	return sync.OnceValues(func() (file, error) {
-		data, err := read(name)
+		data, err := files.ReadFile("static/" + name)
 		if err != nil {
 			return file{}, err
 		}
@@ -56,18 +57,6 @@ func load(name string) func() (file, error) {
 	})
 }
 
-// read gives a file as it is sent.
-func read(name string) ([]byte, error) {
-	if name == joined[len(joined)-1].file {
-		static, err := fs.Sub(files, "static")
-		if err != nil {
-			return nil, err
-		}
-		return link(static)
-	}
-	return files.ReadFile("static/" + name)
-}
-
 // Public says whether an address is shown to those who were not let in: the empty page, and what it needs to ask for a
 // code.
 func Public(p string) bool {
@@ -77,30 +66,49 @@ func Public(p string) bool {
 	return !strings.HasPrefix(p, "/api/")
 }
 
-// within says that a file is part of another: a browser that asked for it would have it twice.
-func within(name string) bool {
-	for _, m := range joined[:len(joined)-1] {
-		if m.file == name {
-			return true
-		}
-	}
-	return name == "enter.js" || name == "style.css"
-}
-
 // inside is a file that stands in the page itself: it can't be missing, since it is part of the program.
 func inside(name string) string {
 	data, _ := files.ReadFile("static/" + name)
 	return string(data)
 }
 
-// ScriptHash allows the one script that is inside the page, which takes a code and starts the rest.
-func ScriptHash() string {
-	sum := sha256.Sum256([]byte(inside("enter.js")))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+// libraries are those that modules name without an address.
+var libraries = []struct{ name, file string }{{"preact", "vendor/preact.mjs"}, {"preact/hooks", "vendor/hooks.mjs"},
+	{"htm", "vendor/htm.mjs"}, {"@preact/signals-core", "vendor/signals-core.mjs"},
+	{"@preact/signals", "vendor/signals.mjs"}}
+
+// first are modules of ours that every page needs.
+var first = []string{"app.js", "lib.js", "home.js"}
+
+// linkage is where a browser finds the libraries, and what it should ask for at once: otherwise it would learn of each
+// from the one before.
+var linkage = sync.OnceValues(func() (imports, preloads string) {
+	addresses := map[string]string{}
+	names := slices.Clone(first)
+	for _, l := range libraries {
+		addresses[l.name] = "/assets/" + l.file
+		names = append(names, l.file)
+	}
+	for _, name := range names {
+		preloads += `<link rel="modulepreload" href="/assets/` + name + `">` + "\n"
+	}
+	data, _ := json.Marshal(map[string]any{"imports": addresses}) // texts can't fail
+	return string(data), preloads
+})
+
+// ScriptHashes allow what is inside the page: the map of its modules, and the script that takes a code and starts them.
+func ScriptHashes() (all []string) {
+	imports, _ := linkage()
+	for _, text := range []string{imports, inside("enter.js")} {
+		sum := sha256.Sum256([]byte(text))
+		all = append(all, "sha256-"+base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	return all
 }
 
 // index is the page, with NONCE where its nonce stands.
 var index = sync.OnceValue(func() string {
+	imports, preloads := linkage()
 	return `<!doctype html>
 <html lang="en">
 <head>
@@ -108,8 +116,8 @@ var index = sync.OnceValue(func() string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>cco</title>
-<link rel="modulepreload" href="/assets/app.js">
-<link rel="preload" as="fetch" href="/api/v1/state" crossorigin>
+<script type="importmap">` + imports + `</script>
+` + preloads + `<link rel="preload" as="fetch" href="/api/v1/state" crossorigin>
 <link rel="icon" href="/assets/icon.svg">
 <style nonce="NONCE">
 ` + inside("style.css") + `</style>
@@ -125,9 +133,8 @@ func Handler(nonce func(*http.Request) string) http.Handler {
 	known := map[string]func() (file, error){}
 	_ = fs.WalkDir(files, "static", func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && kinds[path.Ext(p)] != "" {
-			if name := strings.TrimPrefix(p, "static/"); !within(name) {
-				known[name] = load(name)
-			}
+			name := strings.TrimPrefix(p, "static/")
+			known[name] = load(name)
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,12 +89,13 @@ func TestWhatEverybodySees(t *testing.T) {
 	if !strings.Contains(page, `<style nonce="n0nce">`) || strings.Contains(page, "NONCE") {
 		t.Errorf("the page is %s", page)
 	}
-	_, script, _ := strings.Cut(page, `<script type="module">`)
-	script, _, _ = strings.Cut(script, "</script>")
-	sum := sha256.Sum256([]byte(script))
-	if got := "sha256-" + base64.StdEncoding.EncodeToString(sum[:]); strings.Count(page, "<script") != 1 ||
-		got != ScriptHash() {
-		t.Errorf("the script inside the page is %s, and %s is allowed", got, ScriptHash())
+	var hashes []string
+	for _, m := range regexp.MustCompile(`(?s)<script type="\w+">(.*?)</script>`).FindAllStringSubmatch(page, -1) {
+		sum := sha256.Sum256([]byte(m[1]))
+		hashes = append(hashes, "sha256-"+base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	if strings.Count(page, "<script") != 2 || !slices.Equal(hashes, ScriptHashes()) {
+		t.Errorf("the scripts inside the page are %s, and %s are allowed", hashes, ScriptHashes())
 	}
 	if w := get("/assets/app.js", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() == 0 {
 		t.Error("a file is not packed")
@@ -103,5 +105,53 @@ func TestWhatEverybodySees(t *testing.T) {
 	}
 	if w := get("/assets/vendor/SHA256SUMS", ""); w.Code != http.StatusNotFound {
 		t.Errorf("other files give %d", w.Code)
+	}
+}
+
+// Guards against a page that takes from a file that is not served, or that learns of it only on the way.
+func TestWhatPagesTakeIsThere(t *testing.T) {
+	addresses := map[string]string{}
+	for _, l := range libraries {
+		addresses[l.name] = l.file
+	}
+	names := regexp.MustCompile(`(?:from\s*|import\(|import\s*)["']([^"'$]+)["']`)
+	takes := func(file string) (all []string) {
+		text := string(must.Get(files.ReadFile("static/" + file))(t))
+		for _, m := range names.FindAllStringSubmatch(text, -1) {
+			to, ours := strings.CutPrefix(m[1], "/assets/")
+			if !ours {
+				to = addresses[m[1]]
+			}
+			if _, err := fs.Stat(files, "static/"+to); to == "" || err != nil {
+				t.Errorf("%s takes from %s, which is not served", file, m[1])
+				continue
+			}
+			all = append(all, to)
+		}
+		return all
+	}
+	// All that the first page needs is asked for at once.
+	_, preloads := linkage()
+	seen := map[string]bool{}
+	for todo := []string{"app.js"}; len(todo) > 0; {
+		file := todo[0]
+		todo = todo[1:]
+		if seen[file] {
+			continue
+		}
+		seen[file] = true
+		if !strings.Contains(preloads, `"/assets/`+file+`"`) {
+			t.Errorf("%s is needed at first, and asked for late", file)
+		}
+		todo = append(todo, takes(file)...)
+	}
+	looked := 0
+	for _, e := range must.Get(files.ReadDir("static"))(t) {
+		if strings.HasSuffix(e.Name(), ".js") {
+			looked += len(takes(e.Name()))
+		}
+	}
+	if len(seen) != len(first)+len(libraries) || looked < 15 {
+		t.Errorf("%d modules are needed at first, and %d names were looked at", len(seen), looked)
 	}
 }

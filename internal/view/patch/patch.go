@@ -3,11 +3,10 @@
 package patch
 
 import (
-	"errors"
-	"io"
+	"context"
+	"fmt"
+	"strconv"
 	"strings"
-
-	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -21,7 +20,7 @@ type File struct {
 	Binary  bool      `json:"binary,omitempty" doc:"it has no lines"`
 	Added   int       `json:"added" doc:"lines"`
 	Deleted int       `json:"deleted" doc:"lines"`
-	Cut     bool      `json:"cut,omitempty" doc:"there are more lines than are shown; ask for this file alone"`
+	Cut     bool      `json:"cut,omitempty" doc:"there are more lines than are shown"`
 	Hunks   []Hunk    `json:"hunks" doc:"what has changed in it"`
 	Found   []Finding `json:"found" doc:"what the gate says of the file as a whole, or of lines that are not shown"`
 }
@@ -50,111 +49,178 @@ type Finding struct {
 
 // Bounds on what is shown at once.
 const (
-	maxLines = 20_000 // of all files
-	maxFile  = 2_000  // of one, if it is not asked for alone
-	maxLine  = 2_000  // characters of a line, if its file is not asked for alone
-	maxAlone = 200_000
+	maxFiles = 2_000
+	maxLines = 20_000  // of all files
+	maxFile  = 2_000   // of one, if it is not asked for alone
+	maxLine  = 2_000   // bytes, likewise
+	maxWhole = 1 << 20 // bytes of a line of a file that is
+	maxBytes = 4 << 20 // of all lines
 )
 
-// Read reads a patch. Only names one file that is wanted whole, "" all of them.
-func Read(r io.Reader, report gate.Report, only string) (files []File, err error) {
-	found := byPlace(report)
-	left := maxLines
-	parsed, _, err := gitdiff.Parse(r)
-	if err != nil {
-		return nil, err
+// Unseen is the kind of finding that says that something is not shown.
+const Unseen = "unseen"
+
+// Options say what a patch is of.
+type Options struct {
+	Report gate.Report // what the gate says of it
+	Alone  string      // the one file that is wanted, of which more is shown
+	Ends   bool        // it is not whole: its last file ends too soon, and there may be more
+}
+
+// Read reads a patch of git's, without renames. More says that there are files that are not shown.
+func Read(ctx context.Context, patch string, o Options) (files []File, more bool) {
+	r := &reader{found: byPlace(o.Report), lines: maxLines, bytes: maxBytes, spans: maxSpans, file: maxFile, line: maxLine}
+	if o.Alone != "" {
+		r.file, r.line = maxLines, maxWhole
 	}
 	files = []File{}
-	for _, f := range parsed {
-		out := File{Path: f.NewName, Kind: "changed", Binary: f.IsBinary, Hunks: []Hunk{}, Found: []Finding{}}
+	const begin = "diff --git "
+	for patch != "" && ctx.Err() == nil {
+		text, rest := patch, ""
+		if i := strings.Index(patch, "\n"+begin); i >= 0 {
+			text, rest = patch[:i+1], patch[i+1:]
+		}
+		patch = rest
+		if !strings.HasPrefix(text, begin) {
+			continue
+		}
+		if len(files) == maxFiles {
+			return files, true
+		}
+		if f := r.read(text); o.Alone == "" || o.Alone == f.Path {
+			files = append(files, f)
+		}
+	}
+	if n := len(files); o.Ends && n > 0 {
+		files[n-1].unseen("what follows in it is not shown here")
+	}
+	return files, o.Ends
+}
+
+type reader struct {
+	found        places
+	lines, bytes int // that may still be shown
+	spans        int
+	file, line   int // of one file, of one line
+}
+
+// read reads the patch of one file.
+func (r *reader) read(text string) File {
+	f := File{Kind: "changed", Hunks: []Hunk{}, Found: []Finding{}}
+	var modes [2]string
+	name := ""
+	for text != "" && !strings.HasPrefix(text, "@@ ") {
+		line, rest, _ := strings.Cut(text, "\n")
+		text = rest
+		switch word, value, _ := strings.Cut(line, " "); {
+		case word == "diff":
+			name = nameOf(strings.TrimPrefix(value, "--git "))
+		case strings.HasPrefix(line, "old mode "):
+			modes[0] = strings.TrimPrefix(line, "old mode ")
+		case strings.HasPrefix(line, "new mode "):
+			modes[1] = strings.TrimPrefix(line, "new mode ")
+		case strings.HasPrefix(line, "new file "):
+			f.Kind = "added"
+		case strings.HasPrefix(line, "deleted file "):
+			f.Kind = "deleted"
+		case word == "Binary":
+			f.Binary = true
+		}
+	}
+	if modes[0] != "" {
+		f.Mode = modes[0] + " → " + modes[1]
+	}
+	f.Path = safetext.Quote(name)
+	left := min(r.file, r.lines)
+	unseen := 0
+	sides := [2]painter{{language: languageOf(name), left: &r.spans}, {language: languageOf(name), left: &r.spans}}
+	var hunk *Hunk
+	var at [2]int
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		switch {
-		case f.IsNew:
-			out.Kind = "added"
-		case f.IsDelete:
-			out.Kind, out.Path = "deleted", f.OldName
-		}
-		if only != "" && out.Path != only {
+		case strings.HasPrefix(line, "@@ "):
+			at = begins(line)
+			sides[0].inside, sides[1].inside = "", ""
+			hunk = nil
+			if left > 0 && r.bytes > 0 {
+				f.Hunks = append(f.Hunks, Hunk{Head: safetext.Quote(line)})
+				hunk = &f.Hunks[len(f.Hunks)-1]
+			}
+			continue
+		case line == "" || line[0] == '\\':
 			continue
 		}
-		if f.OldMode != 0 && f.NewMode != 0 && f.OldMode != f.NewMode {
-			out.Mode = strings.TrimLeft(f.OldMode.String(), "-") + " → " + strings.TrimLeft(f.NewMode.String(), "-")
-		}
-		most, wide := maxFile, maxLine
-		if only != "" {
-			most, wide = maxLines, maxAlone
-		}
-		left -= out.fill(f, found, min(most, max(0, left)), wide)
-		out.Found = append(out.Found, found.rest(out.Path)...)
-		out.Path = safetext.Spell(out.Path)
-		files = append(files, out)
-	}
-	return files, nil
-}
-
-// fill adds up to so many lines, and says how many there are now.
-func (f *File) fill(in *gitdiff.File, found places, most, wide int) (n int) {
-	paint := newPainter(f.Path)
-	name := f.Path
-	for _, frag := range in.TextFragments {
-		f.Added += int(frag.LinesAdded)
-		f.Deleted += int(frag.LinesDeleted)
-		if n >= most {
-			f.Cut = true
+		f.Added += strings.Count(line[:1], "+")
+		f.Deleted += strings.Count(line[:1], "-")
+		if hunk == nil || left == 0 || r.bytes <= 0 {
+			unseen++
 			continue
 		}
-		h := Hunk{Head: safetext.Spell(strings.TrimSpace(frag.Header()))}
-		if len(frag.Lines) > most-n {
-			f.Cut = true
-			frag.Lines = frag.Lines[:most-n]
-		}
-		n += len(frag.Lines)
-		for _, l := range frag.Lines {
-			f.Cut = f.Cut || len(l.Line) > wide // nobody takes the rest unseen: it is there if the file is asked for alone
-		}
-		h.Lines = lines(frag, paint, wide, func(op gitdiff.LineOp, line int) []Finding {
-			return found.take(name, op == gitdiff.OpDelete, line)
-		})
-		f.Hunks = append(f.Hunks, h)
+		left--
+		r.lines--
+		hunk.Lines = append(hunk.Lines, r.one(name, line, &at, &sides))
 	}
-	return n
+	f.Found = append(f.Found, r.found.rest(name)...)
+	if f.Path != name {
+		f.Found = append(f.Found, r.found.rest(f.Path)...)
+	}
+	if unseen > 0 {
+		f.unseen(fmt.Sprintf("%d more lines of its patch are not shown here", unseen))
+	}
+	return f
 }
 
-// lines colours both sides of a hunk, each as it reads in its file.
-func lines(frag *gitdiff.TextFragment, p *painter, wide int, found func(gitdiff.LineOp, int) []Finding) []Line {
-	var sides [2][]string
-	text := make([]string, len(frag.Lines))
-	for i, l := range frag.Lines {
-		text[i] = safetext.Spell(safetext.Fit(strings.TrimRight(l.Line, "\r\n"), wide))
-		if l.Op != gitdiff.OpAdd {
-			sides[0] = append(sides[0], text[i])
-		}
-		if l.Op != gitdiff.OpDelete {
-			sides[1] = append(sides[1], text[i])
+func (f *File) unseen(says string) {
+	f.Cut = true
+	f.Found = append(f.Found, Finding{Unseen, "medium", says})
+}
+
+// one is a line of a hunk, which begins with its sign.
+func (r *reader) one(name, text string, at *[2]int, sides *[2]painter) (l Line) {
+	op, shown := text[0], text[1:]
+	if len(shown) > r.line || len(shown) > r.bytes {
+		shown = safetext.Cut(shown, min(r.line, max(0, r.bytes)))
+		l.Found = []Finding{{Unseen, "medium", fmt.Sprintf("this line goes on: it has %d bytes", len(text)-1)}}
+	}
+	r.bytes -= len(shown)
+	l.Op = string(op)
+	if op != '+' {
+		l.Old = at[0]
+		l.Spans = sides[0].paint(shown)
+		at[0]++
+	}
+	if op != '-' {
+		l.New = at[1]
+		l.Spans = sides[1].paint(shown)
+		at[1]++
+	}
+	switch op {
+	case '-':
+		l.Found = append(l.Found, r.found.take(name, true, l.Old)...)
+	case '+':
+		l.Found = append(l.Found, r.found.take(name, false, l.New)...)
+	}
+	return l
+}
+
+// nameOf is the name of a file, which stands in a patch twice: with a/ and with b/ before it, and quoted if it is odd.
+func nameOf(twice string) string {
+	name := twice[:len(twice)/2]
+	if plain, err := strconv.Unquote(name); err == nil {
+		name = plain
+	}
+	return strings.TrimPrefix(name, "a/")
+}
+
+// begins are the numbers of the lines that a hunk begins with, of both sides.
+func begins(head string) (at [2]int) {
+	for i, word := range strings.Fields(head)[1:] {
+		if i < len(at) {
+			number, _, _ := strings.Cut(strings.TrimLeft(word, "-+"), ",")
+			at[i], _ = strconv.Atoi(number) // git wrote it
 		}
 	}
-	before, after := p.paint(sides[0]), p.paint(sides[1])
-	out := make([]Line, 0, len(frag.Lines))
-	from, to := int(frag.OldPosition), int(frag.NewPosition)
-	var a, b int
-	for _, l := range frag.Lines {
-		line := Line{Op: l.Op.String()}
-		switch l.Op {
-		case gitdiff.OpDelete:
-			line.Old, line.Spans, line.Found = from, before[a], found(l.Op, from)
-			from, a = from+1, a+1
-		case gitdiff.OpAdd:
-			line.New, line.Spans, line.Found = to, after[b], found(l.Op, to)
-			to, b = to+1, b+1
-		default:
-			line.Old, line.New, line.Spans = from, to, after[b]
-			from, to, a, b = from+1, to+1, a+1, b+1
-		}
-		if line.Spans == nil {
-			line.Spans = []Span{}
-		}
-		out = append(out, line)
-	}
-	return out
+	return at
 }
 
 // place is where a finding belongs.
@@ -181,7 +247,7 @@ func byPlace(r gate.Report) places {
 			if f.Where != "" || f.Commit != "" {
 				at.line = 0 // the lines that are shown are others
 			}
-			found[at] = append(found[at], Finding{string(f.Kind), f.Danger.String(), safetext.Spell(says)})
+			found[at] = append(found[at], Finding{string(f.Kind), f.Danger.String(), says})
 		}
 	}
 	return found
@@ -203,22 +269,4 @@ func (p places) rest(path string) (all []Finding) {
 		}
 	}
 	return all
-}
-
-// ErrTooLong says that a patch is longer than is shown.
-var ErrTooLong = errors.New("the change is too long to be shown")
-
-// Limited passes on so many bytes.
-type Limited struct {
-	W    io.Writer
-	Left int64
-}
-
-func (l *Limited) Write(p []byte) (int, error) {
-	if int64(len(p)) > l.Left {
-		return 0, ErrTooLong
-	}
-	n, err := l.W.Write(p)
-	l.Left -= int64(n)
-	return n, err
 }

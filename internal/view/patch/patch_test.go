@@ -1,11 +1,12 @@
 package patch
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/gate"
-	"github.com/cco-dev/cco/internal/must"
 )
 
 const sample = `diff --git a/main.go b/main.go
@@ -38,7 +39,7 @@ func TestAPatchBecomesColouredLines(t *testing.T) {
 		{Kind: "executables", Danger: gate.Medium, Path: "evil.sh", Says: "can be started"},
 		{Kind: "tests", Danger: gate.Medium, Path: "main.go", Line: 3, Text: "-x", Says: "weaker"},
 	}}}}
-	files := must.Get(Read(strings.NewReader(sample), report, ""))(t)
+	files, _ := Read(t.Context(), sample, Options{Report: report})
 	if len(files) != 3 || files[0].Kind != "changed" || files[1].Kind != "added" || !files[2].Binary {
 		t.Fatalf("%+v", files)
 	}
@@ -52,6 +53,9 @@ func TestAPatchBecomesColouredLines(t *testing.T) {
 	}
 	if f := files[1].Found; len(f) != 1 || f[0].Kind != "executables" {
 		t.Errorf("the file's own finding: %+v", f)
+	}
+	if s := text(got[1]); s != "" {
+		t.Errorf("an empty line is %q", s)
 	}
 	if s := got[0].Spans[0]; s.Class != "k" || s.Text != "package" {
 		t.Errorf("a keyword is %+v", s)
@@ -76,39 +80,96 @@ func text(l Line) string {
 // Guards against a colour that costs a character: each language gets text that is not its own too.
 func TestColoursChangeNoText(t *testing.T) {
 	in := []string{"", "a: [1, \"x\"] # c", "<a href='x'>&amp;</a> {{.X}} `q`", "def f(x): return \"\"\" y", "/* open",
-		"-- z \\", "", ""}
-	files := must.Get(lexers.ReadDir("lexers"))(t)
-	seen := map[string]bool{}
-	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".xml")
-		l := languages().Get(name)
-		if l == nil {
-			continue
-		}
-		seen[name] = true
-		for _, glob := range l.Config().Filenames {
-			out := newPainter(strings.ReplaceAll(glob, "*", "x")).paint(in)
-			for i := range in {
-				if got := text(Line{Spans: out[i]}); got != in[i] {
-					t.Errorf("%s: %q became %q", name, in[i], got)
-				}
+		"-- z \\", "", "größe := 'ü\\", "*/ <!-- 0x1f", "--> `", "if x { return f (1.5) }"}
+	for end, l := range languages {
+		left := maxSpans
+		p := painter{language: l, left: &left}
+		for _, line := range in {
+			if got := text(Line{Spans: p.paint(line)}); got != line {
+				t.Errorf("%s: %q became %q", end, line, got)
 			}
 		}
 	}
-	if len(seen) < 20 {
-		t.Errorf("only %d languages are known by their files' names", len(seen))
+	for name, c := range map[string][2]string{
+		"a.py": {"def f(x): return # s", "k:def|: |f:f|:(x): |k:return|: |c:# s"}, "b.yaml": {`key: "v"`, `a:key|:: |s:"v"`},
+		"c.json": {`"key": 12`, `a:"key"|:: |n:12`}, "d.html": {"<a href='x'>", ":<|t:a|: |a:href|:=|s:'x'|:>"},
+		"Makefile": {"x # y", ":x |c:# y"}, "x.unknown": {"if x", ":if x"}} {
+		left := maxSpans
+		p := painter{language: languageOf(name), left: &left}
+		var got []string
+		for _, s := range p.paint(c[0]) {
+			got = append(got, s.Class+":"+s.Text)
+		}
+		if strings.Join(got, "|") != c[1] {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }
 
-func TestLongFilesAreCutUntilTheyAreAskedFor(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("diff --git a/l b/l\nnew file mode 100644\nindex 000..111\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,5000 @@\n")
-	b.WriteString(strings.Repeat("+x\n", 5000))
-	for only, want := range map[string]int{"": maxFile, "l": 5000} {
-		f := must.Get(Read(strings.NewReader(b.String()), gate.Report{}, only))(t)[0]
-		if n := len(f.Hunks[0].Lines); n != want || f.Cut != (want < 5000) || f.Added != 5000 {
-			t.Errorf("%q: %d lines, cut %v, %d added", only, n, f.Cut, f.Added)
+// Guards against lines of which a part is not shown and nothing says so, and against a line break that hides.
+func TestWhatIsCutSaysSo(t *testing.T) {
+	head := "diff --git a/l b/l\nnew file mode 100644\nindex 000..111\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,5000 @@\n"
+	long := head + strings.Repeat("+x\n", 5000)
+	name := map[bool]string{true: "l"}
+	for _, alone := range []bool{false, true} {
+		files, _ := Read(t.Context(), long, Options{Alone: name[alone]})
+		f := files[0]
+		if n := len(f.Hunks[0].Lines); f.Cut == alone || f.Added != 5000 || alone != (n == 5000) ||
+			f.Cut != (len(f.Found) == 1 &&
+				f.Found[0].Kind == Unseen && strings.Contains(f.Found[0].Says, "3000 more lines")) {
+			t.Errorf("alone %v: %d lines, %+v", alone, n, f.Found)
 		}
+	}
+	wide := head + "+" + strings.Repeat("x", 5000) + "evil\n+a\r\n"
+	for _, alone := range []bool{false, true} {
+		files, _ := Read(t.Context(), wide, Options{Alone: name[alone]})
+		got := files[0].Hunks[0].Lines
+		if said := len(got[0].Found) == 1 && got[0].Found[0].Kind == Unseen; said == alone ||
+			strings.HasSuffix(text(got[0]), "evil") != alone {
+			t.Errorf("alone %v: %+v", alone, got[0].Found)
+		}
+		if text(got[1]) != "a<U+000D>" {
+			t.Errorf("a carriage return is %q", text(got[1]))
+		}
+	}
+	if files, more := Read(t.Context(), long, Options{Ends: true}); !more || !files[0].Cut {
+		t.Error("a patch that ends too soon is called whole")
+	}
+}
+
+// Guards against a patch that takes much more than its size, in time or in room: many files, many pieces, long lines.
+func TestHostilePatchesAreBounded(t *testing.T) {
+	file := func(i int, lines string) string {
+		return fmt.Sprintf("diff --git a/%d.go b/%[1]d.go\n--- a/%[1]d.go\n+++ b/%[1]d.go\n@@ -1 +1,9 @@\n%s", i, lines)
+	}
+	var many strings.Builder
+	for i := range 60_000 {
+		many.WriteString(file(i, "+x\n"))
+	}
+	for _, in := range []string{many.String(), file(1, strings.Repeat("+\n", 4<<20)),
+		file(1, "+"+strings.Repeat("a(", 4<<20)),
+		file(1, strings.Repeat("+"+strings.Repeat("a(", 900)+"\n", 4000)), file(1, strings.Repeat("+`\"/*\n", 1<<20)),
+		strings.Repeat("diff --git \n", 1<<19), strings.Repeat("@@ ", 1<<20)} {
+		for _, alone := range []string{"", "1.go"} {
+			files, _ := Read(t.Context(), in, Options{Alone: alone})
+			spans, size := 0, 0
+			for _, f := range files {
+				for _, h := range f.Hunks {
+					for _, l := range h.Lines {
+						spans += len(l.Spans)
+						size += len(text(l))
+					}
+				}
+			}
+			if len(files) > maxFiles || spans > maxSpans+maxLines+maxPainted || size > maxBytes+maxLine {
+				t.Errorf("%.60q: %d files, %d pieces, %d bytes", in, len(files), spans, size)
+			}
+		}
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if files, _ := Read(gone, many.String(), Options{}); len(files) != 0 {
+		t.Error("it is read for one who is gone")
 	}
 }
 
@@ -116,7 +177,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(sample)
 	f.Fuzz(func(t *testing.T, in string) {
 		if len(in) < 1<<12 {
-			_, _ = Read(strings.NewReader(in), gate.Report{}, "")
+			_, _ = Read(t.Context(), in, Options{})
 		}
 	})
 }

@@ -19,6 +19,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
@@ -34,6 +38,7 @@ type Rig struct {
 	repo    string
 	listen  string
 	server  *proc.Process
+	routes  *http.ServeMux // of the document that the page serves
 }
 
 // Build builds the programs into a directory of their own.
@@ -205,6 +210,9 @@ func (r *Rig) Kill() {
 	}
 }
 
+// PID is the page's process.
+func (r *Rig) PID() int { return r.server.Pid() }
+
 // Token is that of the page.
 func (r *Rig) Token() string {
 	r.t.Helper()
@@ -233,6 +241,7 @@ func (r *Rig) Ask(method, path string, body, out any) (status int) {
 	must.Do(r.t, err)
 	defer func() { _ = resp.Body.Close() }()
 	data := must.Get(io.ReadAll(resp.Body))(r.t)
+	r.held(resp, data)
 	if out != nil {
 		dec := json.NewDecoder(bytes.NewReader(data))
 		dec.DisallowUnknownFields()
@@ -241,6 +250,42 @@ func (r *Rig) Ask(method, path string, body, out any) (status int) {
 		}
 	}
 	return resp.StatusCode
+}
+
+// described is a route of the document, where a mux finds it.
+type described struct {
+	http.Handler
+	route *routers.Route
+}
+
+// held makes sure that an answer is what the served document says of it.
+func (r *Rig) held(resp *http.Response, body []byte) {
+	r.t.Helper()
+	if r.routes == nil {
+		got, err := http.DefaultClient.Do(r.Request(r.t.Context(), http.MethodGet, "/openapi.json", nil))
+		must.Do(r.t, err)
+		defer func() { _ = got.Body.Close() }()
+		doc := must.Get(openapi3.NewLoader().LoadFromData(must.Get(io.ReadAll(got.Body))(r.t)))(r.t)
+		r.routes = http.NewServeMux()
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				r.routes.Handle(method+" "+path, described{http.NotFoundHandler(), &routers.Route{Spec: doc, Path: path,
+					PathItem: item, Method: method, Operation: op}})
+			}
+		}
+	}
+	h, _ := r.routes.Handler(resp.Request)
+	is, ok := h.(described)
+	if !ok {
+		r.t.Errorf("%s %s is not in the document", resp.Request.Method, resp.Request.URL.Path)
+		return
+	}
+	in := &openapi3filter.RequestValidationInput{Request: resp.Request, Route: is.route}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode,
+		Header: resp.Header, Body: io.NopCloser(bytes.NewReader(body))}
+	if err := openapi3filter.ValidateResponse(r.t.Context(), out); err != nil {
+		r.t.Errorf("%s %s gives %d %.300s: %v", resp.Request.Method, resp.Request.URL.Path, resp.StatusCode, body, err)
+	}
 }
 
 // Event is one of a stream.

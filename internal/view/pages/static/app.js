@@ -1,6 +1,6 @@
 // The frame around all pages: which one is shown, what needs you, and whether the server is there.
 import {render} from 'preact';
-import {html, state, lost, told, stream, effect, signal, Refused} from '/assets/lib.js';
+import {html, state, lost, told, stream, effect, signal, Part, Wrong} from '/assets/lib.js';
 import {Home} from '/assets/home.js';
 export * from '/assets/lib.js'; // pages that come later find it here
 
@@ -27,14 +27,14 @@ function Lazy({of, name, ...props}) {
 export function go(to) {
   if (to !== location.pathname) history.pushState(null, '', to);
   where.value = to;
-  told.value = '';
+  told.value = [];
   scrollTo(0, 0);
   document.getElementById('main')?.focus({preventScroll: true});
 }
 addEventListener('popstate', () => { where.value = location.pathname; });
 addEventListener('click', e => {
   const a = e.target.closest && e.target.closest('a');
-  if (!a || a.origin !== location.origin || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+  if (!a || a.target || a.origin !== location.origin || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
   e.preventDefault();
   go(a.pathname);
 });
@@ -59,8 +59,9 @@ function App() {
       <a href="/boxes" aria-current=${at('/boxes')}>Boxes</a><a href="/money" aria-current=${at('/money')}>Money</a>
       <a href="/log" aria-current=${at('/log')}>Log</a></nav></header>
     <div role="status" class="lost">${lost.value ? html`<p>cco view does not answer. What you see may be old; this page comes back by itself when <code>cco view</code> runs again.</p>` : null}</div>
-    <main id="main" tabindex="-1">${shown}</main>
-    <div role="status" class="told">${told.value && html`<p>${told.value} <button type="button" onClick=${() => { told.value = ''; }}>Well</button></p>`}</div>`;
+    <main id="main" tabindex="-1"><${Wrong} of=${state.value && state.value.wrong} /><${Part} key=${path}>${shown}</${Part}></main>
+    <div role="status" class="told">${told.value.length > 0 && html`<div class="toast"><p>${told.value[0]} <button type="button" onClick=${() => { told.value = []; }}>Well</button></p>
+      ${told.value.length > 1 && html`<details><summary>${told.value.length - 1} more</summary><ul>${told.value.slice(1).map(t => html`<li>${t}</li>`)}</ul></details>`}</div>`}</div>`;
 }
 
 // start shows what was asked for while this came, or the frame alone if that takes long, and follows what comes then.

@@ -20,5 +20,5 @@ export function Boxes() {
 export function Log() {
   const {v, e} = useAsk('/log', 0);
   return html`<h1>What was done here</h1><${Oops} e=${e} />
-    ${v && (v.length ? html`<ol class="log">${v.map((d, i) => html`<li key=${i}><time>${new Date(d.at).toLocaleString()}</time> <b>${d.what}</b> ${d.on} <span class=${d.result === 'done' ? '' : 'bad'}>${d.result}</span> <span class="quiet">${d.browser}</span></li>`)}</ol>` : html`<p class="quiet">Nothing yet.</p>`)}`;
+    ${v && (v.length ? html`<ol class="log">${v.map((d, i) => html`<li key=${i}><time>${new Date(d.at).toLocaleString()}</time> <b>${d.what}</b> ${d.on} <code>${d.decided}</code> <span class=${/^(asked|done)/.test(d.result) ? '' : 'bad'}>${d.result}</span> <span class="quiet">${d.browser}</span></li>`)}</ol>` : html`<p class="quiet">Nothing yet.</p>`)}`;
 }

@@ -30,15 +30,16 @@ function Two({h}) {
   })}</tbody></table>`;
 }
 
-function File({f, both, whole, taken, take}) {
-  const dangers = f.found.length + f.hunks.reduce((n, h) => n + h.lines.filter(l => l.found).length, 0);
+function File({f, text, both, whole, taken, take}) {
+  const dangers = f.found.length + f.hunks.reduce((n, h) => n + h.lines.reduce((m, l) => m + (l.found || []).length, 0), 0);
+  const more = f.cut || f.hunks.some(h => h.lines.some(l => (l.found || []).some(x => x.kind === 'unseen')));
   return html`<details class="file" open id=${'f-' + f.path}><summary><b>${f.path}</b> <span class="quiet">${f.kind}${f.mode ? ', mode ' + f.mode : ''}</span> ${' '}
       <span class="plus">+${f.added}</span> <span class="minus">−${f.deleted}</span>${dangers > 0 && html` <span class="bad">${count(dangers, 'finding')}</span>`}</summary>
     ${take && html`<p><label class="check"><input type="checkbox" checked=${taken} onChange=${e => take(f.path, e.target.checked)} /> take this file</label></p>`}
     ${f.found.map(x => html`<${Found} f=${x} />`)}
     ${f.binary && html`<p class="quiet">A binary file.</p>`}
     ${f.hunks.map((h, i) => html`<div class="wide hunk" tabindex="0" key=${i} aria-label=${'Lines of ' + f.path}><p class="quiet head">${h.head}</p>${both ? html`<${Two} h=${h} />` : html`<${One} h=${h} />`}</div>`)}
-    ${f.cut && html`<p><button type="button" onClick=${() => whole(f.path)}>Show all of it</button></p>`}</details>`;
+    ${more && html`<p><button type="button" onClick=${() => whole(f.path)}>Show more of it</button> <a href=${'/api/v1/sessions/' + text(f.path)} target="_blank">See it whole, as text</a></p>`}</details>`;
 }
 
 function Take({id, c, s, live, done, files}) {
@@ -47,14 +48,14 @@ function Take({id, c, s, live, done, files}) {
   const refused = e => { if (!e.held.length) return false; setHeld(e); return true; };
   return html`<div class="take">
     ${c.pulled ? c.whole ? html`<p class="good">It is on your branch ${c.branch}.</p>` : html`<p>It was taken, and all of it is at <code>refs/cco/${id}</code>. Branch ${c.branch} has not all of it: <code>git restore --source=refs/cco/${id} PATH</code> brings more.</p>` : html`<div class="row">
-      <${Act} path=${'/sessions/' + id + '/pull'} main disabled=${live} body=${() => ({accept: took, partial, only: files, seen: c.seen})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? 'Take ' + count(files.length, 'file') : partial ? 'Take what there is' : 'Take all'}</${Act}>
+      <${Act} path=${'/sessions/' + id + '/pull'} main disabled=${live} seen=${c.seen} body=${() => ({accept: took, partial, only: files})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? 'Take ' + count(files.length, 'file') : partial ? 'Take what there is' : 'Take all'}</${Act}>
       <a class="button" href="/">Leave it</a></div>`}
     ${held && html`<fieldset><legend>This needs your consent. Nothing was changed.</legend>
       ${held.held.map(k => { const g = c.groups.find(x => x.kind === k); return html`<label class="check"><input type="checkbox" checked=${took.includes(k)}
         onChange=${e => setTook(t => e.target.checked ? [...t, k] : t.filter(x => x !== k))} /> <b>${k}</b> ${g ? g.says + ' (' + g.danger + ' danger' + (g.response === 'refuse' ? ', your settings refuse it' : '') + ')' : ''}</label>`; })}
       <p class="quiet">Mark what you have read and take, then press Take again.</p></fieldset>`}
     <div class="row"><label class="grow"><span class="hidden">Go on with a comment</span><textarea rows="2" placeholder="Go on with a comment" value=${text} onInput=${e => setText(e.target.value)}></textarea></label>
-      <${Act} path=${'/sessions/' + id + '/continue'} body=${() => ({text})} disabled=${live || !text.trim()} done=${() => setText('')}>Go on with it</${Act}></div></div>`;
+      <${Act} path=${'/sessions/' + id + '/continue'} seen=${s && s.seen} body=${() => ({text})} disabled=${live || !s || !text.trim()} done=${() => setText('')}>Go on with it</${Act}></div></div>`;
 }
 
 export function Changes({id}) {
@@ -69,6 +70,7 @@ export function Changes({id}) {
   const [kept, keep] = useState(null);
   useEffect(() => { if (c) keep(c); }, [c]);
   const shown = c || kept;
+  const text = file => { const p = new URLSearchParams(); if (commit) p.set('commit', commit); if (file) p.set('file', file); return id + '/patch?' + p; };
   const head = html`<h1>What came back${s ? ': ' + (s.title || id) : ''}</h1><p><a href=${'/session/' + id}>Session ${id}</a></p>`;
   if (e) return html`${head}<${Oops} e=${e} />`;
   if (!shown) return html`${head}<p class="quiet">What it did is being unpacked in quarantine and examined.</p>`;
@@ -77,7 +79,7 @@ export function Changes({id}) {
     <p>${count(shown.commits.length, 'commit')}, <span class="plus">+${shown.added}</span> <span class="minus">−${shown.deleted}</span>, ${short(shown.base)} → ${short(shown.tip)}${shown.pulled ? '' : ', in quarantine: no branch has moved'}${shown.wip ? '; something was left uncommitted, and comes to refs/cco/' + id + '-wip' : ''}</p>
     ${shown.groups.length > 0 && html`<section class="gate" aria-label="What you must know"><h2>What you must know</h2>${shown.groups.map(g => html`<details key=${g.kind} open=${g.danger === 'high'} class=${'group ' + g.danger}>
       <summary><b>${g.kind}</b> ${g.says} <span class="quiet">(${g.count}; ${g.danger} danger${g.response === 'tell' ? '' : g.response === 'ask' ? '; needs your consent' : '; refused by your settings'})</span></summary>
-      <ul>${g.findings.map(f => html`<li>${f}</li>`)}</ul></details>`)}</section>`}
+      <ul>${g.findings.map(f => html`<li>${f}</li>`)}${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}</ul></details>`)}</section>`}
     ${shown.notes.map(n => html`<p class="bad">${n}</p>`)}
     ${live && html`<p class="bad">It is at work again: this is what it had made before. What it makes is shown when it has ended.</p>`}
     <${Take} id=${id} c=${shown} s=${s} live=${live} files=${files} done=${() => setAgain(n => n + 1)} />
@@ -85,7 +87,7 @@ export function Changes({id}) {
         ${shown.commits.map(k => html`<option value=${k.id}>${short(k.id)} ${k.subject}</option>`)}</select></label>
       <label class="check"><input type="checkbox" checked=${both} onChange=${ev => setBoth(ev.target.checked)} /> side by side</label>
       ${only && html`<button type="button" onClick=${() => setOnly('')}>All files</button>`}</div>
-    ${shown.cut && html`<p class="bad">The change is too long to be shown here. Choose a commit, or read it with <code>cco box diff ${id}</code>.</p>`}
-    ${shown.files.map(f => html`<${File} f=${f} both=${both} whole=${setOnly} key=${f.path} taken=${files.includes(f.path)}
+    ${shown.cut && html`<p class="bad">The change is too long to be shown here whole. Choose a commit, or <a href=${'/api/v1/sessions/' + text('')} target="_blank">see it whole, as text</a>.</p>`}
+    ${shown.files.map(f => html`<${File} f=${f} text=${text} both=${both} whole=${setOnly} key=${f.path} taken=${files.includes(f.path)}
       take=${!shown.pulled && !commit && ((p, on) => setFiles(l => on ? [...l, p] : l.filter(x => x !== p)))} />`)}`;
 }

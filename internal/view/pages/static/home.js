@@ -1,5 +1,5 @@
 // What needs you, answered where it stands; below it what runs, and what has ended.
-import {html, state, useState, Words, Choices, Act, GoOn, Ago, State, money, base} from '/assets/lib.js';
+import {html, state, useState, Words, Choices, Act, GoOn, Ago, State, Part, count, money, base} from '/assets/lib.js';
 
 const says = {answer: 'asks', mend: 'has trouble', limit: 'reached a limit', decide: 'needs a decision', look: 'failed', pull: 'is done', accept: 'a stranger says', engine: 'nobody watches'};
 
@@ -9,7 +9,7 @@ function Need({n}) {
     <h3>${link ? html`<a href=${link}>${n.title || n.id}</a>` : n.title} <span class="what">${says[n.kind] || n.kind}</span></h3>
     <p class="quiet">${[n.who, n.where, n.parent || n.id].filter(Boolean).join(' · ')} · <${Ago} at=${n.since} /></p>
     <div class="words"><${Words} of=${n.words} /></div>
-    <${Answer} n=${n} />
+    <${Answer} n=${n} key=${n.seen} />
     <p class="quiet next"><code>${n.next}</code></p></li>`;
 }
 
@@ -17,12 +17,12 @@ function Need({n}) {
 function Held({n, to}) {
   const [took, setTook] = useState([]);
   const all = n.held.map(g => g.kind), found = n.held.reduce((sum, g) => sum + g.count, 0);
-  return html`<fieldset><legend>${found} findings to decide</legend>
+  return html`<fieldset><legend>${count(found, 'finding')} to decide</legend>
     ${n.held.map(g => html`<div key=${g.kind} class=${'group ' + g.danger}><label class="check"><input type="checkbox" checked=${took.includes(g.kind)}
       onChange=${e => setTook(t => e.target.checked ? [...t, g.kind] : t.filter(k => k !== g.kind))} /> <b>${g.kind}</b> ${g.says} (${g.count}; ${g.danger} danger${g.response === 'refuse' ? '; refused by your settings' : ''})</label>
       <ul>${g.findings.map(f => html`<li>${f}</li>`)}${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}</ul></div>`)}
     <div class="row"><a class="button main" href=${'/session/' + n.id + '/changes'}>Look at what came back</a>
-      <${Act} path=${to + '/pull'} body=${() => ({accept: took, seen: n.seen, partial: n.kind === 'look'})} disabled=${!all.every(k => took.includes(k))}>Accept and take all</${Act}></div></fieldset>`;
+      <${Act} path=${to + '/pull'} seen=${n.work} body=${() => ({accept: took, partial: n.kind === 'look'})} disabled=${!all.every(k => took.includes(k))}>Accept and take all</${Act}></div></fieldset>`;
 }
 
 function Answer({n}) {
@@ -32,26 +32,26 @@ function Answer({n}) {
   switch (n.kind) {
     case 'answer':
       if (n.of === 'phase') return html`<div class="row">${box('Say something to the fixer')}
-        <${Act} path=${to + '/fix'} body=${() => ({comment: text})} disabled=${!text.trim()} done=${() => setText('')}>Say it</${Act}>
+        <${Act} path=${to + '/fix'} seen=${n.seen} body=${() => ({comment: text})} disabled=${!text.trim()} done=${() => setText('')}>Say it</${Act}>
         <${GoOn} of=${n} to=${to} main /></div>`;
       return html`<${Choices} of=${n.words} pick=${setText} /><div class="row">${box('Your answer')}
-        <${Act} path=${to + '/answer'} body=${() => ({text})} main disabled=${!text.trim()} done=${() => setText('')}>Answer</${Act}></div>`;
+        <${Act} path=${to + '/answer'} seen=${n.seen} body=${() => ({text})} main disabled=${!text.trim()} done=${() => setText('')}>Answer</${Act}></div>`;
     case 'limit': {
       const day = n.cause.startsWith('limits.day'), tok = n.cause.endsWith('tokens');
       return html`<div class="row">${!day && html`<label>${tok ? 'Tokens of the next run' : 'Dollars of the next run'}
           <input inputmode="decimal" value=${limit} onInput=${e => setLimit(e.target.value)} size="8" /></label>`}
-        <${Act} path=${to + '/continue'} main body=${() => tok ? {max_tokens: Number(limit) || 0} : {max_cost: Number(limit) || 0}}
+        <${Act} path=${to + '/continue'} seen=${n.seen} main body=${() => tok ? {max_tokens: Number(limit) || 0} : {max_cost: Number(limit) || 0}}
           disabled=${!day && !(Number(limit) > 0)}>${day ? 'Go on' : 'Raise it and go on'}</${Act}>
         <a href=${'/session/' + n.id + '/changes'}>What it did so far</a></div>`;
     }
     case 'decide': case 'pull': case 'look':
-      return html`${n.wrong && html`<p class="bad">${n.wrong}</p>`}${n.held && html`<${Held} n=${n} to=${to} key=${n.seen} />`}
+      return html`${n.wrong && html`<p class="bad">${n.wrong}</p>`}${n.held && html`<${Held} n=${n} to=${to} key=${n.work} />`}
         <div class="row">${!n.held && html`<a class="button main" href=${'/session/' + n.id + '/changes'}>Look at what came back</a>`}
-        ${n.kind === 'look' && html`<${Act} path=${to + '/continue'}>Try again</${Act}>`}</div>`;
+        ${n.kind === 'look' && html`<${Act} path=${to + '/continue'} seen=${n.seen}>Try again</${Act}>`}</div>`;
     case 'mend':
-      return html`<div class="row"><${Act} path=${to + '/resume'} main>Try again</${Act}></div>`;
+      return html`<div class="row"><${Act} path=${to + '/resume'} seen=${n.seen} main>Try again</${Act}></div>`;
     case 'accept':
-      return html`<div class="row"><${Act} path=${to + '/accept'} body=${{comment: n.id}} main sure="Yes, let the fixer do it">Accept it as work</${Act}></div>`;
+      return html`<div class="row"><${Act} path=${to + '/accept'} seen=${n.seen} body=${{comment: n.id}} main sure="Yes, let the fixer do it">Accept it as work</${Act}></div>`;
     case 'engine':
       return html`<div class="row"><${Act} path="/phases/watch" main>Start an engine</${Act}></div>`;
   }
@@ -70,7 +70,7 @@ export function Home() {
   const s = state.value;
   if (!s) return html`<h1>What needs you</h1>`;
   return html`<h1>What needs you</h1>
-    ${s.needs.length ? html`<ul class="cards needs">${s.needs.map(n => html`<${Need} n=${n} key=${n.of + n.id + n.kind} />`)}</ul>` : html`<p class="good">Nothing waits for you.</p>`}
+    ${s.needs.length ? html`<ul class="cards needs">${s.needs.map(n => html`<${Part} key=${n.of + n.id + n.kind}><${Need} n=${n} /></${Part}>`)}</ul>` : html`<p class="good">Nothing waits for you.</p>`}
     <h2>At work${s.live.length ? ` (${s.live.length})` : ''}</h2>
     ${s.live.length ? html`<ul class="cards">${s.live.map(v => html`<${Card} s=${v} key=${v.id} />`)}</ul>` : html`<p class="quiet">No agent runs. <code>cco box push PLAN</code> starts one.</p>`}
     ${s.phases.length > 0 && html`<h2>Phases</h2><ul class="cards">${s.phases.map(p => html`<${PhaseCard} p=${p} key=${p.id} />`)}</ul>`}

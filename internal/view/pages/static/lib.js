@@ -1,5 +1,5 @@
 // What all pages share: asking the server, following it, and showing words of strangers as text.
-import {h, Fragment} from 'preact';
+import {h, Component, Fragment} from 'preact';
 import {useEffect, useState} from 'preact/hooks';
 import {signal} from '@preact/signals';
 import htm from 'htm';
@@ -9,7 +9,7 @@ export {signal, computed, effect} from '@preact/signals';
 export {useState, useEffect, useRef, useCallback} from 'preact/hooks';
 
 export const lost = signal(false);   // the server does not answer
-export const told = signal('');     // what the last press came to
+export const told = signal([]);      // what the last press came to, and what else was said of it
 export const state = signal(null);   // what the stream of states said last
 export const now = signal(Date.now());
 setInterval(() => { now.value = Date.now(); }, 1000);
@@ -38,15 +38,13 @@ export function stream(address, handlers) {
     es = new EventSource('/api/v1' + address());
     es.onopen = () => { lost.value = false; };
     for (const [name, f] of Object.entries(handlers)) es.addEventListener(name, m => f(JSON.parse(m.data), m.lastEventId));
-    es.onerror = () => {
+    es.onerror = async () => {
       es.close();
+      const r = await fetch('/api/v1/me').catch(() => null);
       if (ended) return;
-      lost.value = true;
-      timer = setTimeout(async () => {
-        const r = await fetch('/api/v1/me').catch(() => null);
-        if (ended) return;
-        if (r && r.status === 401) location.reload(); else open();
-      }, 500);
+      if (r && r.status === 401) location.reload();
+      lost.value = !r;
+      timer = setTimeout(() => { if (!ended) open(); }, 500);
     };
   };
   open();
@@ -91,16 +89,37 @@ export const base = path => (path || '').split('/').pop();
 
 export const count = (n, what) => n + ' ' + what + (n === 1 ? '' : 's');
 
+// calm is false for a moment when the page has come into sight, and when something else has come under the pointer:
+// another page can open this one just where somebody presses, and what is pressed must be what was seen.
+export const calm = signal(false);
+let calmAt = 0, calmTimer = 0, under = {}, spot = null;
+function startle(ms) {
+  if (performance.now() + ms <= calmAt) return;
+  calmAt = performance.now() + ms; calm.value = false;
+  clearTimeout(calmTimer); calmTimer = setTimeout(() => { calm.value = true; }, ms);
+}
+function look() {
+  const e = spot && document.elementFromPoint(spot.x, spot.y)?.closest('button');
+  return e ? {e, is: e.innerText + e.dataset.act} : {};
+}
+const shifted = () => { const u = look(); if (u.e !== under.e || u.is !== under.is) startle(500); under = u; };
+for (const [of, name] of [[window, 'focus'], [window, 'pageshow'], [document, 'visibilitychange']]) of.addEventListener(name, () => { if (!document.hidden) startle(1000); });
+for (const name of ['pointermove', 'pointerdown']) addEventListener(name, e => { spot = {x: e.clientX, y: e.clientY}; under = look(); }, true);
+for (const name of ['scroll', 'resize']) addEventListener(name, shifted, true);
+new MutationObserver(shifted).observe(document.body, {subtree: true, childList: true, characterData: true, attributeFilter: ['data-act']});
+startle(1000);
+
 // Act is a button that does something and never does it twice. What came of it stands in the frame of the page, since
 // the button is often gone by then; why it was refused stands beside it.
-export function Act({path, body, children, main, danger, sure, done, disabled, onRefused}) {
+export function Act({path, body, seen, children, main, danger, sure, done, disabled, onRefused}) {
   const [busy, setBusy] = useState(false), [said, setSaid] = useState(''), [asked, setAsked] = useState(false);
   const go = async () => {
+    if (!calm.value) return;
     if (sure && !asked) { setAsked(true); return; }
-    setAsked(false); setBusy(true); setSaid(''); told.value = '';
+    setAsked(false); setBusy(true); setSaid(''); told.value = [];
     try {
-      const r = await act(path, typeof body === 'function' ? body() : body);
-      told.value = (r.says || []).join('; ') || 'done';
+      const r = await act(path, {...(typeof body === 'function' ? body() : body), ...(seen === undefined ? {} : {seen})});
+      told.value = r.says.length ? r.says : ['done'];
       if (done) done(r);
     } catch (e) {
       if (!onRefused || !onRefused(e)) setSaid(e.message);
@@ -108,14 +127,14 @@ export function Act({path, body, children, main, danger, sure, done, disabled, o
     setBusy(false);
   };
   return html`<span class="act"><button type="button" class=${[main && 'main', (danger || asked) && 'danger'].filter(Boolean).join(' ')}
-      disabled=${busy || disabled} onClick=${go}>${asked ? sure : children}</button>
+      disabled=${busy || disabled} aria-disabled=${calm.value ? undefined : 'true'} data-act=${path + (seen || '')} onClick=${go}>${asked ? sure : children}</button>
     ${asked && html`<button type="button" onClick=${() => setAsked(false)}>No</button>`}
     <span role="status" class=${said ? 'bad said' : 'said'}>${busy ? 'asked …' : said}</span></span>`;
 }
 
 // GoOn lets a phase go on, which is the answer to what it asks.
 export function GoOn({of: p, to, body = () => ({}), done, ...more}) {
-  const act = (words, sure, add) => html`<${Act} path=${to + '/resume'} body=${() => ({seen: p.seen, ...add, ...body()})} sure=${sure} done=${done} ...${more}>${words}</${Act}>`;
+  const act = (words, sure, add) => html`<${Act} path=${to + '/resume'} seen=${p.seen} body=${() => ({...add, ...body()})} sure=${sure} done=${done} ...${more}>${words}</${Act}>`;
   if (p.asks === 'side') return [act('Go on from theirs', 'Yes, from theirs; ours is kept at refs/cco', {take: 'theirs'}),
     act('Put ours on top', 'Yes, ours on top of theirs; no commit is lost', {take: 'ours'})];
   return p.asks === 'push' ? act('Push it', 'Yes, push it as it is') : act('Resume');
@@ -131,6 +150,12 @@ export function useAsk(path, again) {
   }, [path, again]);
   return got.path === path ? got : {};
 }
+// Part shows why it can't show something, and leaves the rest of the page as it is.
+export class Part extends Component {
+  componentDidCatch(e) { this.setState({e}); }
+  render() { return this.state.e ? html`<p class="bad" role="alert">This part can't be shown: ${String(this.state.e.message || this.state.e)}</p>` : this.props.children; }
+}
+export const Wrong = ({of}) => of && of.length > 0 ? html`<div class="bad" role="alert">${of.map(w => html`<p>This could not be read: ${w}</p>`)}</div>` : null;
 export const Oops = ({e}) => e ? html`<p class="bad" role="alert">${e.message}</p>` : null;
 export const State = ({of}) => html`<span class=${'state ' + of}>${of}</span>`;
 export {Fragment};

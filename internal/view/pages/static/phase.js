@@ -1,5 +1,5 @@
 // A phase: its timeline as bars, its findings and who said them, its pull request.
-import {html, useAsk, useState, state, Words, Act, GoOn, Oops, State, Ago, span, clock, money, short} from '/assets/app.js';
+import {html, useAsk, useState, state, Words, Act, GoOn, Oops, Part, Wrong, State, Ago, span, clock, money, short} from '/assets/app.js';
 
 function Timeline({bars}) {
   if (!bars.length) return html`<p class="quiet">Nothing has happened yet.</p>`;
@@ -29,7 +29,7 @@ export function Phase({id}) {
   if (!p) return head;
   const to = '/phases/' + id, done = () => setAgain(n => n + 1);
   const broke = p.end === 'spend limit';
-  return html`${head}
+  return html`${head}<${Wrong} of=${p.wrong} />
     <p class="quiet">${[p.id, p.kind, p.repo, p.branch].filter(Boolean).join(' · ')} · ${money(p) || 'nothing spent'}${p.max_cost ? ' of $' + p.max_cost.toFixed(2) : ''} · round ${p.round} of ${p.max_rounds}
       ${p.session && html` · <a href=${'/session/' + p.session}>its session</a>`}${p.worker && ` · on ${p.worker}`}</p>
     ${p.sessions.length > 0 && html`<ul class="quiet">${p.sessions.map(s => html`<li key=${s.worker + s.id}>session ${s.id} on ${s.worker}: ${s.agent}, ${s.state}${s.silent ? ' when the machine was last heard of' : ''}${money(s) ? ', ' + money(s) : ''}</li>`)}</ul>`}
@@ -38,17 +38,17 @@ export function Phase({id}) {
     ${p.trouble && html`<p class="bad">${p.ended ? 'It went wrong' : 'It waits out'}: ${p.trouble}</p>`}${p.waits && html`<p>It waits for ${p.waits}.</p>`}${p.end && html`<p>It ended: ${p.end}.</p>`}
     ${p.gate && html`<p class="bad">Of the change you must know: ${p.gate}</p>`}
     <div class="row"><label class="grow"><span class="hidden">Say something to the fixer</span><textarea rows="2" placeholder="Say something to the fixer" value=${text} onInput=${ev => setText(ev.target.value)}></textarea></label>
-      <${Act} path=${to + '/fix'} body=${() => text.trim() ? {comment: text} : {}} main done=${() => { setText(''); done(); }}>${text.trim() ? 'Fix with this comment' : 'Look for comments now'}</${Act}></div>
+      <${Act} path=${to + '/fix'} seen=${p.seen} body=${() => text.trim() ? {comment: text} : {}} main done=${() => { setText(''); done(); }}>${text.trim() ? 'Fix with this comment' : 'Look for comments now'}</${Act}></div>
     <div class="row">${!p.ended && !p.paused && html`<${Act} path=${to + '/pause'} done=${done}>Pause</${Act}>`}
       ${broke && html`<label>More dollars <input inputmode="decimal" size="8" value=${more} onInput=${ev => setMore(ev.target.value)} /></label>`}
       ${(p.paused || p.question || p.ended) && html`<${GoOn} of=${p} to=${to} body=${() => ({more_cost: broke ? Number(more) || 0 : 0})} disabled=${broke && !(Number(more) > 0)} done=${done} />`}
-      ${p.against.map(who => html`<${Act} key=${who} path=${to + '/resume'} body=${{seen: p.seen, over: who}} sure=${`Yes, merge although ${who} requested changes; that is said on the pull request`} done=${done}>Merge over ${who}</${Act}>`)}
+      ${p.against.map(who => html`<${Act} key=${who} path=${to + '/resume'} seen=${p.seen} body=${{over: who}} sure=${`Yes, merge although ${who} requested changes; that is said on the pull request`} done=${done}>Merge over ${who}</${Act}>`)}
       <${Act} path=${to + '/cleanup'} danger sure="Yes, end it and remove its workspace" done=${done}>Clean up</${Act}>
       <${Act} path=${to + '/cleanup'} body=${{force: true}} danger done=${done}
         sure="Yes: end its agent, save its work in the graveyard, remove its branch though it is not merged">Force a clean-up</${Act}></div>
     ${p.held.length > 0 && html`<h2>Strangers say</h2><ul class="cards">${p.held.map(c => html`<li class="card" key=${c.id}><h3>${c.who} <span class="quiet">(not trusted)</span></h3><div class="words"><${Words} of=${c.words} /></div>
-      <${Act} path=${to + '/accept'} body=${{comment: c.id}} sure="Yes, let the fixer do it" done=${done}>Accept it as work</${Act}></li>`)}</ul>`}
-    <h2>Timeline</h2><${Timeline} bars=${p.bars} />
+      <${Act} path=${to + '/accept'} seen=${c.seen} body=${{comment: c.id}} sure="Yes, let the fixer do it" done=${done}>Accept it as work</${Act}></li>`)}</ul>`}
+    <h2>Timeline</h2><${Part}><${Timeline} bars=${p.bars} /></${Part}>
     <h2>Findings${p.findings.length ? ` (${p.findings.filter(f => f.state === 'open').length} open of ${p.findings.length})` : ''}</h2>
     ${p.findings.length ? html`<ul class="cards">${p.findings.map(f => html`<${Finding} f=${f} key=${f.id} />`)}</ul>` : html`<p class="quiet">Nothing was asked for yet.</p>`}
     ${p.verdicts.length > 0 && html`<h2>Verdicts</h2><ul>${p.verdicts.map(v => html`<li>${v.domain}: <b>${v.verdict || 'failed'}</b> at <code>${short(v.head)}</code> ${v.failure}</li>`)}</ul>`}

@@ -1,5 +1,5 @@
 // What keeps a box shut, what left it, and what was refused.
-import {html, useAsk, useState, useEffect, now, Act, Oops, State, Ago, bytes} from '/assets/app.js';
+import {html, useAsk, useState, useEffect, now, Act, Oops, Wrong, State, Ago, bytes} from '/assets/app.js';
 
 const Wide = ({label, children}) => html`<div class="wide" tabindex="0" role="region" aria-label=${label}>${children}</div>`;
 
@@ -11,7 +11,7 @@ export function Safety({id}) {
   if (e && !b) return html`${head}<${Oops} e=${e} />`;
   if (!b) return head;
   const to = '/boxes/' + encodeURIComponent(id), done = () => setAgain(n => n + 1), v = b.verify;
-  return html`${head}<p class="quiet">${b.box.backend} · <${State} of=${b.box.state} /> · network ${b.box.network} · ${b.box.live} sessions at work</p>
+  return html`${head}<${Wrong} of=${b.wrong} /><p class="quiet">${b.box.backend} · <${State} of=${b.box.state} /> · network ${b.box.network} · ${b.box.live} sessions at work</p>
     <h2>Layers</h2><${Wide} label="Layers"><table><thead><tr><th>Layer</th><th>Holds</th><th>How</th></tr></thead><tbody>${b.layers.map(l => html`<tr key=${l.name}><td>${l.name}</td>
       <td class=${l.active ? 'good' : 'bad'}>${l.active ? 'yes' : 'NO'}</td><td>${l.detail} ${!l.active && l.mend}</td></tr>`)}</tbody></table></${Wide}>
     <h2>Last verify</h2>${v ? html`<p class=${v.broken.length ? 'bad' : 'good'}>${v.held} of ${v.total} attacks held, <${Ago} at=${v.at} /> ago.</p>${v.broken.map(x => html`<p class="bad">${x}</p>`)}` : html`<p class="quiet">It was never attacked.</p>`}

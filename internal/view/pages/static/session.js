@@ -1,5 +1,5 @@
 // One transcript for all agents: it joins late, follows, searches and filters.
-import {html, ask, stream, state, signal, useEffect, useRef, useState, useAsk, Words, Choices, Act, Oops, State, Ago, clock, money, runOf, short} from '/assets/app.js';
+import {html, ask, stream, state, signal, useEffect, useRef, useState, useAsk, Words, Choices, Act, Oops, Part, Wrong, State, Ago, clock, money, runOf, short} from '/assets/app.js';
 
 const PART = 200, MOST = 1500;
 const shows = {
@@ -62,10 +62,17 @@ function useTranscript(id) {
     }});
   };
   const unfollow = () => { if (stop.current) { stop.current(); stop.current = null; } w.live = false; };
+  // An answer may end sooner than was asked for: the lines of one can be very long.
+  const part = async (from, n) => {
+    let p = await ask(`/sessions/${id}/transcript?limit=${n}` + (from === null ? '' : '&first=' + from));
+    const first = p.first, end = Math.min(p.total, first + n);
+    let items = p.items;
+    while (p.end < end) { p = await ask(`/sessions/${id}/transcript?limit=${end - p.end}&first=${p.end}`); items = items.concat(p.items); if (!p.total) break; }
+    return {...p, first, items};
+  };
   const load = async (from, n, how) => {
     try {
-      const p = await ask(`/sessions/${id}/transcript?limit=${n}` + (from === null ? '' : '&first=' + from));
-      const end = Math.min(p.total, p.first + n);
+      const p = await part(from, n), end = p.end;
       if (how === 'before') { w.items = p.items.concat(w.items).slice(0, MOST); if (w.items.length === MOST) unfollow(); w.first = p.first; }
       else if (how === 'after') { w.items = w.items.concat(p.items).slice(-MOST); w.end = end; w.next = p.next; }
       else { w.items = p.items; w.first = p.first; w.end = end; w.next = p.next; }
@@ -107,9 +114,9 @@ function Steer({s, done}) {
   const sent = () => { setText(''); done(); };
   return html`<div class="steer">
     ${asks ? html`<div class="words question"><b>It asks:</b> <${Words} of=${s.question} /></div>
-        <${Choices} of=${s.question} pick=${setText} /><div class="row">${box('Your answer')}<${Act} path=${to + '/answer'} body=${() => ({text})} main disabled=${!text.trim()} done=${sent}>Answer</${Act}></div>`
+        <${Choices} of=${s.question} pick=${setText} /><div class="row">${box('Your answer')}<${Act} path=${to + '/answer'} seen=${s.seen} body=${() => ({text})} main disabled=${!text.trim()} done=${sent}>Answer</${Act}></div>`
       : !s.live && html`<div class="row">${box('Go on with a message; without one it goes on with its plan')}
-        <${Act} path=${to + '/continue'} body=${() => text.trim() ? {text} : {}} done=${sent}>Go on</${Act}></div>`}
+        <${Act} path=${to + '/continue'} seen=${s.seen} body=${() => text.trim() ? {text} : {}} done=${sent}>Go on</${Act}></div>`}
     <div class="row">${s.live && html`<${Act} path=${to + '/kill'} danger sure="Yes, end it" done=${done}>Kill (keeps its work)</${Act}>`}
       ${!s.live && html`<a class="button main" href=${'/session/' + s.id + '/changes'}>What came back</a>`}
       ${s.terminal && html`<a class="button" href=${'/session/' + s.id + '/terminal'}>Terminal</a>`}</div></div>`;
@@ -132,16 +139,16 @@ export function Session({id}) {
   return html`<h1>${s.title || id} <${State} of=${live.state} /></h1>
     <p class="quiet">${[s.id, s.agent, s.model, s.repo, s.branch].filter(Boolean).join(' · ')} · <a href=${'/box/' + encodeURIComponent(s.box)}>box ${s.box}</a>
       · <${Ago} at=${s.started || s.created} />${money(live.spent) ? ' · ' + money(live.spent) : ''}${s.limits.run_cost ? ' of $' + s.limits.run_cost.toFixed(2) : ''}${s.tip ? ' · pulled at ' + short(s.tip) : ''}</p>
-    ${s.reason && html`<p class="bad">${s.reason}</p>`}
+    ${s.reason && html`<p class="bad">${s.reason}</p>`}<${Wrong} of=${s.wrong} />
     <div class="two"><section aria-label="Transcript">
       <div class="row tools"><label>Show <select value=${filter} onChange=${ev => setFilter(ev.target.value)}>${Object.keys(shows).map(k => html`<option value=${k}>${names[k]}</option>`)}</select></label>
         <${Search} id=${id} to=${n => { stick.current = false; t.to(n); }} /></div>
       <${Oops} e=${w.error} />
       ${w.first > 0 && html`<p><button type="button" onClick=${() => { stick.current = false; t.earlier(); }}>Earlier</button> <span class="quiet">line ${w.first} of ${w.total}</span></p>`}
-      <ol class="transcript" ref=${list} aria-label="What it said and did">${w.items.filter(shows[filter]).map(i => html`<${Item} i=${i} key=${i.id} />`)}</ol>
+      <ol class="transcript" ref=${list} aria-label="What it said and did">${w.items.filter(shows[filter]).map(i => html`<${Part} key=${i.id}><${Item} i=${i} /></${Part}>`)}</ol>
       ${!w.live && w.end < w.total && html`<p><button type="button" onClick=${t.later}>Later</button> <button type="button" onClick=${() => { stick.current = true; t.last(); }}>To the end</button></p>`}
       ${w.items.length === 0 && html`<p class="quiet">${s.terminal ? 'Its agent is on a terminal.' : 'Nothing was said yet.'}</p>`}
-      <${Steer} s=${{...s, live: mark ? st.live.includes(mark) : s.live}} done=${() => setAgain(n => n + 1)} />
+      <${Steer} key=${s.seen} s=${{...s, live: mark ? st.live.includes(mark) : s.live}} done=${() => setAgain(n => n + 1)} />
     </section>
-    <aside aria-label="Plan"><h2>Plan</h2><div class="words">${s.plan.length ? html`<${Words} of=${s.plan} />` : html`<p class="quiet">The plan can't be read any more.</p>`}</div></aside></div>`;
+    <aside aria-label="Plan"><h2>Plan</h2><div class="words">${s.plan.length ? html`<${Words} of=${s.plan} />` : html`<p class="quiet">No plan was sent to it, or it is not known any more.</p>`}</div></aside></div>`;
 }

@@ -1,5 +1,5 @@
 // The terminal of a session. It can be looked at; a button takes the keyboard, and one page has it at a time.
-import {html, useEffect, useRef, useState, lost, act} from '/assets/app.js';
+import {html, useAsk, useEffect, useRef, useState, lost, act, calm, Oops} from '/assets/app.js';
 
 // xterm.js inserts styles, which the page's policy allows with the nonce of this answer alone.
 async function load() {
@@ -10,6 +10,12 @@ async function load() {
 }
 
 export function Terminal({id}) {
+  const {v: s, e} = useAsk('/sessions/' + id, 0);
+  if (e) return html`<h1>Terminal</h1><${Oops} e=${e} />`;
+  return s ? html`<${Screen} id=${id} />` : html`<h1>Terminal</h1>`;
+}
+
+function Screen({id}) {
   const el = useRef(null), ws = useRef(null), term = useRef(null), has = useRef(false);
   const [who, setWho] = useState('reader'), [ended, setEnded] = useState(false), [taken, setTaken] = useState(false);
   useEffect(() => {
@@ -30,7 +36,7 @@ export function Terminal({id}) {
         if (v.kind === 'writer' || v.kind === 'reader') { setTaken(has.current && v.kind === 'reader'); has.current = v.kind === 'writer'; setWho(v.kind); term.current.options.disableStdin = !has.current; if (has.current) { fit(); term.current.focus(); } }
         if (v.kind === 'ended') setEnded(true);
       };
-      s.onclose = () => { if (gone) return; lost.value = true; again(); };
+      s.onclose = () => { if (!gone) again(); };
     };
     const fit = () => {
       if (!has.current || !term.current.element) return;
@@ -52,9 +58,9 @@ export function Terminal({id}) {
     });
     return () => { gone = true; clearTimeout(timer); removeEventListener('resize', fit); if (ws.current) ws.current.close(); if (term.current) term.current.dispose(); };
   }, [id]);
-  const take = () => ws.current.send(JSON.stringify({take: true}));
+  const take = () => calm.value && ws.current.send(JSON.stringify({take: true}));
   return html`<h1>Terminal</h1><p class="row"><a href=${'/session/' + id}>Session ${id}</a>
-      ${who === 'writer' ? html`<b class="good">You have the keyboard.</b> <span class="quiet">Shift+Esc leaves the screen.</span>` : html`<button type="button" class="main" onClick=${take} disabled=${ended}>Take the keyboard</button>`}
+      ${who === 'writer' ? html`<b class="good">You have the keyboard.</b> <span class="quiet">Shift+Esc leaves the screen.</span>` : html`<button type="button" class="main" onClick=${take} disabled=${ended} aria-disabled=${calm.value ? undefined : 'true'}>Take the keyboard</button>`}
       ${taken && !ended && html`<span role="status">It was taken elsewhere.</span>`}${ended && html`<span class="quiet">The agent has ended.</span>`}</p>
     <div class="terminal" ref=${el}></div>`;
 }

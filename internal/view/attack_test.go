@@ -1,31 +1,24 @@
 package view
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 
-	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/view/api"
 	"github.com/cco-dev/cco/internal/view/entry"
 )
 
-// Result is the outcome of one attack on the page.
-type Result struct {
-	Attack  string `json:"attack"`
-	What    string `json:"what"`
-	Held    bool   `json:"held"`
-	Detail  string `json:"detail,omitempty"`  // what came back
-	Untried string `json:"untried,omitempty"` // why it can't be tried here
-}
-
 // attacker tries to come in to a server that runs. It has the user's token, to know what must not come back to others.
 type attacker struct {
-	ctx    context.Context
+	t      testing.TB
 	base   *url.URL
 	token  string
 	cookie string // of a browser that was let in
@@ -50,15 +43,20 @@ type answer struct {
 	to      string
 }
 
-func (a *attacker) send(r request) (answer, error) {
+// plain is a client that no proxy and no redirect leads elsewhere.
+func plain() *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func (a *attacker) send(r request) answer {
+	a.t.Helper()
 	method := r.method
 	if method == "" {
 		method = http.MethodGet
 	}
-	req, err := http.NewRequestWithContext(a.ctx, method, a.base.String()+r.path, strings.NewReader(r.body))
-	if err != nil {
-		return answer{}, err
-	}
+	req := must.Get(http.NewRequestWithContext(a.t.Context(), method, a.base.String()+r.path,
+		strings.NewReader(r.body)))(a.t)
 	if r.host != "" {
 		req.Host = r.host
 	}
@@ -66,18 +64,14 @@ func (a *attacker) send(r request) (answer, error) {
 		req.Header.Set(k, v)
 	}
 	resp, err := plain().Do(req)
-	if err != nil {
-		return answer{}, err
-	}
+	must.Do(a.t, err)
 	defer func() { _ = resp.Body.Close() }()
 	out := answer{status: resp.StatusCode, header: resp.Header, cookies: resp.Cookies(),
 		to: method + " " + r.path + " (Host " + req.Host + ")"}
-	if resp.Header.Get("Content-Type") == "text/event-stream" {
-		return out, nil
+	if resp.Header.Get("Content-Type") != "text/event-stream" {
+		out.body = string(must.Get(io.ReadAll(io.LimitReader(resp.Body, 1<<20)))(a.t))
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	out.body = string(body)
-	return out, err
+	return out
 }
 
 // from is a request that a browser makes for a page of some origin.
@@ -191,7 +185,6 @@ func attacks() []attack {
 				a.from(a.origin(), "same-origin", request{path: harmless, headers: map[string]string{
 					"Authorization": "Bearer " + a.token}}),
 				a.from("", "same-origin", request{path: harmless, headers: map[string]string{"Authorization": "Bearer x"}}),
-				{path: harmless, headers: map[string]string{"Authorization": "Bearer " + a.token, "Cookie": "other=1"}},
 			}
 		}},
 		{"form", "a form posts something that is not JSON", []int{415}, func(a *attacker) []request {
@@ -219,9 +212,6 @@ func attacks() []attack {
 				a.from("", "same-origin", request{method: "POST", path: entry.EnterPath, body: `{"code":"x"}`,
 					headers: map[string]string{"Cookie": ""}})}
 		}},
-		{"browser-makes-codes", "a page makes codes for others", []int{403}, one(func(a *attacker) request {
-			return a.from(a.origin(), "same-origin", request{method: "POST", path: api.Prefix + "/codes", body: "{}"})
-		})},
 		{"way-up", "an address leads out of the files of the page", []int{401, 404, 400, 301, 307},
 			func(*attacker) []request {
 				return []request{{path: "/assets/../../etc/passwd"}, {path: "/assets/%2e%2e/%2e%2e/etc/passwd"},
@@ -230,104 +220,53 @@ func attacks() []attack {
 	}
 }
 
-// Attack tries to come in to the page that is being served, and shows what held.
-func Attack(ctx context.Context, cco *app.App) ([]Result, error) {
-	data := cco.Dirs.Data
-	f, token, err := Running(data)
-	if err != nil {
-		return nil, err
-	}
-	base, err := url.Parse(f.Address)
-	if err != nil {
-		return nil, err
-	}
-	a := &attacker{ctx: ctx, base: base, token: token}
-	if err := a.comeIn(data); err != nil {
-		return nil, err
-	}
-	var results []Result
-	for _, at := range attacks() {
-		r := Result{Attack: at.name, What: at.what, Held: true}
-		for _, req := range at.requests(a) {
-			if why := a.try(at, req); why != "" {
-				r.Held, r.Detail = false, why
-				break
-			}
-		}
-		results = append(results, r)
-	}
-	return append(results, a.headers(), a.byDoor(cco), a.otherUser()), nil
-}
-
-// comeIn is what an honest browser does: without it, a server that refuses everything would seem safe.
-func (a *attacker) comeIn(data string) error {
-	_, code, err := Code(a.ctx, data)
-	if err != nil {
-		return err
-	}
+// attackOn comes in to a page as an honest browser does: without it, a server that refuses everything would seem safe.
+func attackOn(t testing.TB, data, address string) *attacker {
+	t.Helper()
+	a := &attacker{t: t, base: must.Get(url.Parse(address))(t), token: tokenOf(t, data)}
+	_, code, err := Code(t.Context(), data)
+	must.Do(t, err)
 	a.used = code
-	resp, err := a.send(a.from(a.origin(), "same-origin", request{method: "POST", path: entry.EnterPath,
+	resp := a.send(a.from(a.origin(), "same-origin", request{method: "POST", path: entry.EnterPath,
 		body: fmt.Sprintf(`{"code":%q}`, code)}))
-	if err != nil {
-		return err
+	if resp.status != http.StatusNoContent || len(resp.cookies) != 1 {
+		t.Fatalf("a fresh code is refused: %d %s", resp.status, resp.body)
 	}
-	cookies := resp.cookies
-	if resp.status != http.StatusNoContent || len(cookies) != 1 {
-		return fmt.Errorf("a fresh code is refused: %d %s", resp.status, resp.body)
-	}
-	c := cookies[0]
+	c := resp.cookies[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || !strings.HasSuffix(c.Name, a.base.Port()) {
-		return fmt.Errorf("the cookie is not kept from scripts and other sites: %s", c)
+		t.Fatalf("the cookie is not kept from scripts and other sites: %s", c)
 	}
 	a.cookie = c.Name + "=" + c.Value
-	for _, ok := range []request{
-		a.from("", "same-origin", request{path: harmless}),
-		{path: harmless, headers: map[string]string{"Authorization": "Bearer " + a.token}},
-	} {
-		resp, err := a.send(ok)
-		if err != nil {
-			return err
-		}
-		if resp.status != http.StatusOK {
-			return fmt.Errorf("an honest request is refused: %d %s", resp.status, resp.body)
-		}
-	}
-	return a.openSocket()
-}
-
-// openSocket opens a WebSocket as an honest page does, and keeps tickets that must not open another.
-func (a *attacker) openSocket() error {
 	ask := request{method: "POST", path: api.Prefix + "/tickets", body: "{}"}
 	program := ask
 	program.headers = map[string]string{"Authorization": "Bearer " + a.token, "Content-Type": "application/json"}
 	for to, r := range map[*string]request{&a.ticket: a.from(a.origin(), "same-origin", ask),
 		&a.old: a.from(a.origin(), "same-origin", ask), &a.other: program} {
-		resp, err := a.send(r)
-		if err != nil {
-			return err
+		var got api.Ticket
+		if resp := a.send(r); json.Unmarshal([]byte(resp.body), &got) != nil || got.Ticket == "" {
+			t.Fatalf("an honest page gets no ticket: %d %s", resp.status, resp.body)
 		}
-		var t api.Ticket
-		if json.Unmarshal([]byte(resp.body), &t) != nil || t.Ticket == "" {
-			return fmt.Errorf("an honest page gets no ticket: %d %s", resp.status, resp.body)
+		*to = got.Ticket
+	}
+	// There is no such session, but one who is let in is told so.
+	for _, ok := range []request{a.from("", "same-origin", request{path: harmless}), a.socket(a.origin(), "", a.old),
+		{path: harmless, headers: map[string]string{"Authorization": "Bearer " + a.token}}} {
+		if resp := a.send(ok); resp.status == http.StatusForbidden || resp.status == http.StatusUnauthorized {
+			t.Fatalf("an honest request is refused: %d %s", resp.status, resp.body)
 		}
-		*to = t.Ticket
 	}
-	resp, err := a.send(a.socket(a.origin(), "", a.old))
-	if err != nil {
-		return err
-	}
-	if resp.status == http.StatusForbidden || resp.status == http.StatusUnauthorized { // there is no such session
-		return fmt.Errorf("an honest WebSocket is refused: %d %s", resp.status, resp.body)
-	}
-	return nil
+	return a
+}
+
+// tokenOf is what programs say.
+func tokenOf(t testing.TB, data string) string {
+	t.Helper()
+	return strings.TrimSpace(string(must.Get(os.ReadFile(filepath.Join(data, "view", "token")))(t)))
 }
 
 // try makes one request, and says what is wrong with the answer.
 func (a *attacker) try(at attack, r request) string {
-	resp, err := a.send(r)
-	if err != nil {
-		return err.Error()
-	}
+	resp := a.send(r)
 	what := fmt.Sprintf("%s from %q is answered with %d", resp.to, r.headers["Origin"], resp.status)
 	held := false
 	for _, s := range at.want {
@@ -350,35 +289,29 @@ func (a *attacker) try(at attack, r request) string {
 	return ""
 }
 
-// headers looks at what every answer must say to browsers.
-func (a *attacker) headers() Result {
-	r := Result{Attack: "headers", What: "answers lack what keeps other pages and scripts out", Held: true}
+// headers says what an answer lacks that keeps other pages and scripts out.
+func (a *attacker) headers() (wrong []string) {
 	for _, req := range []request{{path: "/"}, {path: harmless}, {path: "/assets/icon.svg"},
-		a.from("", "same-origin", request{path: harmless}), a.from("", "same-origin", request{path: "/assets/app.js"})} {
-		resp, err := a.send(req)
-		if err != nil {
-			r.Held, r.Detail = false, err.Error()
-			return r
-		}
+		{path: "/", host: "evil.example"},
+		a.from("", "same-origin", request{path: harmless}), a.from("", "same-origin", request{path: "/assets/app.js"}),
+		{path: "/", headers: map[string]string{"Expect": "nothing"}}, {path: "/", host: "a b"}} {
+		resp := a.send(req)
 		csp := resp.header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
 			"script-src 'self'", "style-src 'self' 'nonce-"} {
 			if !strings.Contains(csp, want) {
-				r.Held, r.Detail = false, req.path+" lacks "+want
+				wrong = append(wrong, fmt.Sprintf("%s gives %d and lacks %s", resp.to, resp.status, want))
 			}
 		}
-		if strings.Contains(csp, "unsafe") {
-			r.Held, r.Detail = false, req.path+" allows something unsafe"
+		if strings.Contains(csp, "unsafe") || strings.Contains(resp.body, a.token) {
+			wrong = append(wrong, resp.to+" allows something unsafe, or has the token in it")
 		}
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin"} {
 			if got := resp.header.Get(name); got != want {
-				r.Held, r.Detail = false, fmt.Sprintf("%s has %s: %q", req.path, name, got)
+				wrong = append(wrong, fmt.Sprintf("%s has %s: %q", resp.to, name, got))
 			}
 		}
-		if strings.Contains(resp.body, a.token) {
-			r.Held, r.Detail = false, req.path+" has the token in it"
-		}
 	}
-	return r
+	return wrong
 }

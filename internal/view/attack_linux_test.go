@@ -6,35 +6,37 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 // nobody is a user that has nothing.
 const nobody = 65534
 
-// otherUser asks as another user of the machine, with and without the token. Only root can be another.
-func (a *attacker) otherUser() Result {
-	r := Result{Attack: "other-user", What: "another user of this machine asks"}
-	for _, token := range []string{"", "Authorization: Bearer " + a.token + "\r\n"} {
-		c, err := dialAs(a.ctx, nobody, a.base.Host)
-		if err != nil {
-			r.Untried = err.Error()
-			return r
+// Guards against another user of the machine who gets as much as a page, with the token or without. Only root can try.
+func TestOtherUsersGetNothing(t *testing.T) {
+	p := newApp(t)
+	found, _ := start(t, p, "127.0.0.1:0")
+	for _, token := range []string{"", "Authorization: Bearer " + tokenOf(t, p.Dirs.Data) + "\r\n"} {
+		c, err := dialAs(t.Context(), nobody, found.Address[7:])
+		if os.Geteuid() != 0 {
+			t.Skipf("%v: the suite runs it as root", err)
 		}
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-		_, _ = fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\n%s\r\n", a.base.Host, token)
+		must.Do(t, err)
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %s\r\n%s\r\n", found.Address[7:], token)
 		got, _ := io.ReadAll(io.LimitReader(c, 200)) // it may be reset
 		_ = c.Close()
 		if len(got) > 0 {
-			r.Detail = fmt.Sprintf("it is answered with %.40q", got)
-			return r
+			t.Errorf("it is answered with %.40q", got)
 		}
 	}
-	r.Held = true
-	return r
 }
 
 // dialAs connects as a user. It changes who this thread is, and no other.

@@ -1,0 +1,71 @@
+//go:build heavy && linux
+
+package view_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/cco-dev/cco/internal/view/viewtest"
+)
+
+// Guards against a press that another page has prepared: this one comes into sight, or something else comes under the
+// pointer, just when somebody presses.
+func TestButtonsWaitUntilTheyWereSeen(t *testing.T) {
+	r := viewtest.New(t)
+	r.Serve()
+	b := newBrowser(t, r, wide)
+	b.comeIn()
+	id := r.Push("Run on", "sleep 600")
+	kill := `[...document.querySelectorAll('button')].find(e => /^(Kill|Yes)/.test(e.innerText))`
+	// It is looked for, and pressed, as soon as it is there: long before a person could have seen it.
+	b.do("press at once", chromedp.Navigate(r.Address+"/session/"+id))
+	b.until("press at once", `(e => { if (!e) return false; window.was = e.ariaDisabled;
+		e.click(); e.click(); return true; })(`+kill+`)`)
+	if was := b.value("window.was"); was != "true" {
+		t.Errorf("it is not shown as disabled: %s", was)
+	}
+	if said := b.value(kill + ".innerText"); !strings.HasPrefix(said, "Kill") {
+		t.Errorf("a press right after the load is taken: %s", said)
+	}
+	calm := "(e => e && e.ariaDisabled !== 'true')(" + kill + ")"
+	b.until("calm", calm)
+	for _, event := range []string{"window.dispatchEvent(new Event('focus'))",
+		"document.dispatchEvent(new Event('visibilitychange'))"} {
+		if got := b.value("(" + event + `, new Promise(r =>
+			requestAnimationFrame(() => requestAnimationFrame(() => r(` + calm + ")))))"); got == "true" {
+			t.Errorf("after %s it is not disabled", event)
+		}
+		b.until("calm", calm)
+	}
+	// Another button is under the pointer, which has not moved.
+	b.do("point at it", chromedp.ActionFunc(b.pointAt(kill)))
+	b.until("calm", calm)
+	if got := b.value("(document.querySelector('.steer').before(Object.assign(document.createElement('div'), " +
+		"{style: 'height: 12em'})), " +
+		"new Promise(r => setTimeout(() => r(" + calm + "), 60)))"); got == "true" {
+		t.Error("what has moved away from under the pointer can be pressed at once")
+	}
+	b.until("calm", calm)
+	b.press("Kill")
+	b.press("Yes, end it")
+	r.Await(id, "killed")
+
+	// A session that is not there is not found, and cco is.
+	b.at("/session/00000000")
+	b.sees("no session")
+	b.at("/session/00000000/terminal")
+	b.sees("no session")
+	b.until("cco answers", "!document.body.innerText.includes('does not answer')")
+	// Whoever is forgotten is asked for a code, also on a page that is open.
+	b.at("/")
+	b.sees("What needs you")
+	r.Run("cco", "view", "forget")
+	b.sees("Come in with the code")
+	b.comeIn()
+	b.at("/log")
+	b.sees("forget")
+	b.sees("come in")
+}
