@@ -17,7 +17,7 @@ func TestAPullAsksAtATerminal(t *testing.T) {
 	}{{"n", "4", false}, {"", "4", false}, {"\x04", "4", false}, {"y", "0", true}} {
 		d.clear()
 		d.types("cco box pull " + id + "; echo status $?")
-		d.await("the question", d.shows("Take changes of kind commit?"))
+		d.await("the question", d.shows("Take 1 change of kind commit?"))
 		if screen := d.screen(); !strings.Contains(screen, ".husky/pre-commit:1: git runs it as a hook: +id") {
 			t.Errorf("asked before it was shown:\n%s", screen)
 		}

@@ -156,18 +156,15 @@ func (r *Repo) Diff(ctx context.Context, w io.Writer, from, to string, style Dif
 		return err
 	}
 	h := r.host
-	args := []string{"--literal-pathspecs", "diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv",
-		"--no-color"}
+	args := []string{"--literal-pathspecs", "diff-tree", "-r", "-p", "--no-renames", "--ignore-submodules=none",
+		"--no-ext-diff", "--no-textconv", "--no-color"}
 	switch style {
 	case DiffRaw:
 		args = append(args, "--binary", "--full-index")
 	case DiffPlain, DiffColour:
 		args = append(args, "--stat", "--patch")
 	}
-	args = append(args, from, to, "--")
-	for _, path := range only {
-		args = append(args, ":(top,literal)"+path)
-	}
+	args = append(append(args, from, to, "--"), only...)
 	c := h.Cmd(args...)
 	if style == DiffRaw || style == DiffLines {
 		c.Stdout = w
