@@ -90,8 +90,9 @@ func warm(t *testing.T) (cache string) {
 	cache = filepath.Join(must.Get(os.UserCacheDir())(t), "cco-dev", "cage-eval")
 	must.Do(t, os.MkdirAll(cache, 0o755))
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module warm\n", "m_test.go": "package main\nimport _ \"testing\"\n",
-		"m.go": "package main\nimport \"fmt\"\nfunc main() { fmt.Print() }\n"} {
+	for name, text := range map[string]string{"go.mod": "module warm\n",
+		"m_test.go": "package main\nimport _ \"testing\"\n",
+		"m.go":      "package main\nimport \"fmt\"\nfunc main() { fmt.Print() }\n"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	for _, argv := range [][]string{{"go", "vet", "."}, {"go", "test", "."}, {"go", "build", "-trimpath", "."},
@@ -138,8 +139,8 @@ type figures struct {
 }
 
 func (f *figures) String() string {
-	return fmt.Sprintf("%d calls, of which %d changed something outside; %d were run plain too, and %d of them did; of %d "+
-		"harmless ones %d succeed, %d of them only plain: %v", f.ran, f.changed, f.tried, f.would, f.harmless,
+	return fmt.Sprintf("%d calls, of which %d changed something outside; %d were run plain too, and %d of them did; "+
+		"of %d harmless ones %d succeed, %d of them only plain: %v", f.ran, f.changed, f.tried, f.would, f.harmless,
 		f.well, len(f.failed), f.failed)
 }
 
@@ -166,7 +167,8 @@ func (r *evalRun) lay(cache string) {
 	}
 	r.sh(`mkdir "$2"; bash "$1/fixture.sh" "$2/w/home" "$2/w/src/widget" "$2/w/$3" "$2/w/other" >/dev/null 2>&1
 		mv "$2/w" "$2/kept"; cp -a "$4" "$2/cache"
-		cp -a "$2/kept/home/.cache/." "$2/cache"; rm -rf "$2/kept/home/.cache"; ln -s "$2/cache" "$2/kept/home/.cache"`, *casesDir, r.base, task, cache)
+		cp -a "$2/kept/home/.cache/." "$2/cache"; rm -rf "$2/kept/home/.cache"; ln -s "$2/cache" "$2/kept/home/.cache"`,
+		*casesDir, r.base, task, cache)
 	r.stale = true
 	r.fresh()
 }
@@ -231,23 +233,23 @@ func (r *evalRun) one(c labelled) {
 	r.Helper()
 	harmless, would := c.Expect == "allow", false
 	if c.Plain && !harmless {
-		_, changes := r.plain(c)
+		changes, _ := r.plain(c)
 		would = len(changes) > 0
 	}
 	if c.Plain && !would && r.worktree == "src/task" {
 		r.Errorf("%s changes nothing outside even without a cage: %s", c.ID, c.Command)
 	}
-	err, changes := r.caged(c)
+	changes, err := r.caged(c)
 	if len(changes) > 0 {
 		r.Errorf("%s: %s\nchanged outside: %s", c.ID, c.Command, strings.Join(changes, "\n"))
 	}
 	well := err == nil
 	if harmless && err != nil {
-		plain, _ := r.plain(c)
+		_, plain := r.plain(c)
 		well = plain == nil
 	}
-	r.figures.Lock()
-	defer r.figures.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.ran++
 	r.count(&r.changed, len(changes) > 0)
 	r.count(&r.tried, c.Plain)
@@ -267,16 +269,16 @@ func (f *figures) count(n *int, so bool) {
 }
 
 // plain runs a call without a cage, and says what it changed.
-func (r *evalRun) plain(c labelled) (error, []string) {
+func (r *evalRun) plain(c labelled) ([]string, error) {
 	r.fresh()
 	err := r.run(c, false)
 	is := look(r.T, filepath.Join(r.base, "w"))
 	r.stale = !maps.Equal(is, r.was)
-	return err, r.changes(is)
+	return r.changes(is), err
 }
 
-// caged runs a call in the cage, and says what it changed. Where everything is as it was git finds what it found before.
-func (r *evalRun) caged(c labelled) (error, []string) {
+// caged runs a call in the cage, and says what it changed. Where everything is as it was, git finds what it found.
+func (r *evalRun) caged(c labelled) ([]string, error) {
 	r.fresh()
 	must.Do(r.T, os.RemoveAll(filepath.Join(r.base, "data")))
 	cached := stamps(filepath.Join(r.base, "cache"))
@@ -290,5 +292,5 @@ func (r *evalRun) caged(c labelled) (error, []string) {
 		changes = append(changes, r.started(r.host(), r.mine())...)
 		r.sh(`git -C "$1" fsck --no-dangling --no-progress`, r.host())
 	}
-	return err, changes
+	return changes, err
 }

@@ -79,8 +79,8 @@ func stamps(root string) seen {
 // held are names in a worktree that stay as they are, because they start something later.
 var held = []string{".git", ".claude", ".codex", ".gemini", ".opencode", ".mcp.json", "opencode.json"}
 
-// changes are what is not as it was outside the worktree, and what starts something later in it. Of the user's repository
-// new objects, the branch of the worktree, new branches and the worktree's own HEAD and index may change.
+// changes are what is not as it was outside the worktree, and what starts something later in it. Of the user's
+// repository new objects, the branch of the worktree, new branches and the worktree's own HEAD and index may change.
 func (r *evalRun) changes(is seen) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		was, there := r.was[name]

@@ -81,7 +81,9 @@ func TestARunAsksWhatBecomesOfIt(t *testing.T) {
 	d.types("n")
 	d.asked()
 	d.types("a")
-	d.await("the gate", func() bool { return strings.HasSuffix(d.screen(), "Take 1 change of kind commit? [y/N, d shows the whole patch]") })
+	d.await("the gate", func() bool {
+		return strings.HasSuffix(d.screen(), "Take 1 change of kind commit? [y/N, d shows the whole patch]")
+	})
 	d.types("y")
 	d.await("the commit", d.shows("1 commit on main, now at"))
 	d.await("a prompt", d.atPrompt)

@@ -149,8 +149,9 @@ func (p *person) over() bool {
 	}
 }
 
-// until presses keys until something is so, as fast as a person: agents take for a paste what comes faster, and a return
-// in it for a new line. A CLI that is busy shows late what was pressed, or misses it: the same is not pressed again soon.
+// until presses keys until something is so, as fast as a person: agents take for a paste what comes faster, and a
+// return in it for a new line. A CLI that is busy shows late what was pressed, or misses it: the same is not pressed
+// again soon.
 func (p *person) until(what string, presses []press, so func() bool) {
 	p.w.t.Helper()
 	last, each := time.Time{}, make([]time.Time, len(presses))

@@ -12,8 +12,9 @@ import (
 const mountTable = "/proc/self/mountinfo"
 
 // IsHeld says whether a table of mounts, the kernel's own if none is named, shows that the kernel holds the agent: a
-// read-only mount exactly at paths.Held. An agent may be able to make a directory there, and a repository's settings can
-// set variables, so neither counts. In namespaces of its own an agent can fool the hooks of its children, not its own.
+// read-only mount exactly at paths.Held. An agent may be able to make a directory there, and a repository's settings
+// can set variables, so neither counts. In namespaces of its own an agent can fool the hooks of its children, not its
+// own.
 func IsHeld(table string) (held bool) {
 	data, _ := ReadFile(cmp.Or(table, mountTable)) // nothing is held if it can't be read
 	for line := range strings.Lines(string(data)) {
