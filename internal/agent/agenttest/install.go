@@ -24,7 +24,12 @@ func Program(t testing.TB, agent string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	// Not by the link in the tree: a cage has a /tmp of its own, in which a clone may lie.
+	real, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(real, filepath.Base(dir))
 }
 
 // Install is Program for those that are no tests; dir is somewhere in the module.

@@ -35,7 +35,7 @@ func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
 			t.Errorf("last commit: %s", got)
 		}
 		// The skill's own words, which stand nowhere but in its file, and the plan's, which only reading it gives.
-		for _, text := range []string{"Never ask", "the commits on the branch that is checked out",
+		for _, text := range []string{"Never ask", "Commits go to the current branch",
 			"lighthouse keeper greets"} {
 			if !w.model.Saw(text) {
 				t.Errorf("the model never saw %q", text)

@@ -149,7 +149,7 @@ func aside(s *suite) {
 	s.box.Spec.Caches = []string{".cache", "deep/down/cache"}
 	s.session(two)
 	s.out(sh(two, `echo a > "$HOME/.cache/a"; echo b > "$HOME/deep/down/cache/b"`))
-	check := sh("", `cd ~/.cache && cat a && echo false > a && echo false > new && rm ../deep/down/cache/b && cat a new`)
+	check := sh("", `cd ~/.cache && cat a && echo false > a && echo false > new && rm ~/deep/down/cache/b && cat a new`)
 	check.Aside = true
 	wantText(s.T, s.out(check), "a\nfalse\nfalse")
 	wantText(s.T, s.out(sh(two, `cd && cat .cache/a deep/down/cache/b; ls .cache/new 2>&1 | grep -c such`)), "a\nb\n1")
