@@ -150,19 +150,22 @@ func (b *browser) until(what, is string) {
 	}
 }
 
+// calm says whether the page heeds what is pressed. Buttons that are about to be drawn so say it a moment later.
+const calm = "document.documentElement.hasAttribute('data-calm')"
+
 // use presses what an expression finds: where it is seen and nothing covers it, or by going to it with the Tab key
 // and pressing a key.
 func (b *browser) use(what, find, key string) {
 	b.t.Helper()
 	if b.keys {
 		b.tabTo(what, find)
-		b.until("be calm before "+what, fmt.Sprintf("(e => e && e.ariaDisabled !== 'true')(%s)", find))
+		b.until("be calm before "+what, fmt.Sprintf("(e => e && e.ariaDisabled !== 'true' && "+calm+")(%s)", find))
 		b.do(what, chromedp.KeyEvent(key))
 		return
 	}
 	b.until(what, fmt.Sprintf(`(() => {
 		const e = %s;
-		if (!e || e.disabled || e.ariaDisabled === 'true') return false;
+		if (!e || e.disabled || e.ariaDisabled === 'true' || !`+calm+`) return false;
 		e.scrollIntoView({block: 'center'});
 		const r = e.getBoundingClientRect(), top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
 		if (!e.contains(top)) return false;

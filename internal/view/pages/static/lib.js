@@ -93,10 +93,12 @@ export const count = (n, what) => n + ' ' + what + (n === 1 ? '' : 's');
 // another page can open this one just where somebody presses, and what is pressed must be what was seen.
 export const calm = signal(false);
 let calmAt = 0, calmTimer = 0, under = {}, spot = null;
+// Buttons are drawn a moment later; the document itself says at once how it is.
+function be(now) { calm.value = now; document.documentElement.toggleAttribute('data-calm', now); }
 function startle(ms) {
   if (performance.now() + ms <= calmAt) return;
-  calmAt = performance.now() + ms; calm.value = false;
-  clearTimeout(calmTimer); calmTimer = setTimeout(() => { calm.value = true; }, ms);
+  calmAt = performance.now() + ms; be(false);
+  clearTimeout(calmTimer); calmTimer = setTimeout(() => be(true), ms);
 }
 function look() {
   const e = spot && document.elementFromPoint(spot.x, spot.y)?.closest('button');
