@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -82,12 +83,21 @@ func ShellCall(command string) Call {
 			}
 		}
 		if slices.Contains(tools, "exec") { // codex, with newer models, runs JavaScript that calls its tools
-			return Call{Tool: "exec", Free: "const r = await tools.exec_command(" + encode(object{"cmd": command}) +
-				");\ntext(r.output ?? r);"}
+			return Call{Tool: "exec", Free: fmt.Sprintf(codexExec, encode(object{"cmd": command}))}
 		}
 		return Call{Tool: "shell", Input: object{"command": []any{"bash", "-lc", command}}}
 	}}
 }
+
+// codexExec waits for a command as long as it runs: codex gives up waiting after ten seconds otherwise.
+const codexExec = `// @exec: {"yield_time_ms": 600000}
+let r = await tools.exec_command(%s);
+let out = r.output ?? r;
+while (r.session_id != null) {
+	r = await tools.write_stdin({session_id: r.session_id, chars: "", yield_time_ms: 5000});
+	out += r.output ?? "";
+}
+text(out);`
 
 // WriteCall is a call of the tool that writes files; path is absolute.
 func WriteCall(path, content string) Call {
