@@ -262,8 +262,8 @@ func (e *Entry) enter(w http.ResponseWriter, r *http.Request, origins []string) 
 		refuse(w, &Refusal{http.StatusBadRequest, "this is not {\"code\": \"…\"}"})
 		return
 	}
+	key, _ := e.key() // first: codes are forgotten with it
 	right, busy := e.codes.use(r.Context(), "", in.Code)
-	key, _ := e.key()
 	switch {
 	case busy:
 		refuse(w, &Refusal{http.StatusTooManyRequests, "too many wrong codes"})
