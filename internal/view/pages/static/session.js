@@ -107,20 +107,22 @@ function Search({id, to}) {
       <time>${clock(h.at)}</time> ${h.text}</button></li>`)}</ol>`}`;
 }
 
-function Steer({s, done}) {
+// Say answers or goes on. What was typed for one question is gone with it.
+function Say({s, done}) {
   const [text, setText] = useState('');
   const to = '/sessions/' + s.id, asks = s.question && s.question.length;
   const box = what => html`<label class="grow"><span class="hidden">${what}</span><textarea rows="2" placeholder=${what} value=${text} onInput=${e => setText(e.target.value)}></textarea></label>`;
   const sent = () => { setText(''); done(); };
-  return html`<div class="steer">
-    ${asks ? html`<div class="words question"><b>It asks:</b> <${Words} of=${s.question} /></div>
-        <${Choices} of=${s.question} pick=${setText} /><div class="row">${box('Your answer')}<${Act} path=${to + '/answer'} seen=${s.seen} body=${() => ({text})} main disabled=${!text.trim()} done=${sent}>Answer</${Act}></div>`
-      : !s.live && html`<div class="row">${box('Go on with a message; without one it goes on with its plan')}
-        <${Act} path=${to + '/continue'} seen=${s.seen} body=${() => text.trim() ? {text} : {}} done=${sent}>Go on</${Act}></div>`}
-    <div class="row">${s.live && html`<${Act} path=${to + '/kill'} danger sure="Yes, end it" done=${done}>Kill (keeps its work)</${Act}>`}
+  return asks ? html`<div class="words question"><b>It asks:</b> <${Words} of=${s.question} /></div>
+      <${Choices} of=${s.question} pick=${setText} /><div class="row">${box('Your answer')}<${Act} path=${to + '/answer'} seen=${s.seen} body=${() => ({text})} main disabled=${!text.trim()} done=${sent}>Answer</${Act}></div>`
+    : !s.live && html`<div class="row">${box('Go on with a message; without one it goes on with its plan')}
+      <${Act} path=${to + '/continue'} seen=${s.seen} body=${() => text.trim() ? {text} : {}} done=${sent}>Go on</${Act}></div>`;
+}
+
+const Steer = ({s, done}) => html`<div class="steer"><${Say} key=${s.seen} s=${s} done=${done} />
+    <div class="row">${s.live && html`<${Act} path=${'/sessions/' + s.id + '/kill'} danger sure="Yes, end it" done=${done}>Kill (keeps its work)</${Act}>`}
       ${!s.live && html`<a class="button main" href=${'/session/' + s.id + '/changes'}>What came back</a>`}
       ${s.terminal && html`<a class="button" href=${'/session/' + s.id + '/terminal'}>Terminal</a>`}</div></div>`;
-}
 
 export function Session({id}) {
   const st = state.value, [again, setAgain] = useState(0);
@@ -148,7 +150,7 @@ export function Session({id}) {
       <ol class="transcript" ref=${list} aria-label="What it said and did">${w.items.filter(shows[filter]).map(i => html`<${Part} key=${i.id}><${Item} i=${i} /></${Part}>`)}</ol>
       ${!w.live && w.end < w.total && html`<p><button type="button" onClick=${t.later}>Later</button> <button type="button" onClick=${() => { stick.current = true; t.last(); }}>To the end</button></p>`}
       ${w.items.length === 0 && html`<p class="quiet">${s.terminal ? 'Its agent is on a terminal.' : 'Nothing was said yet.'}</p>`}
-      <${Steer} key=${s.seen} s=${{...s, live: mark ? st.live.includes(mark) : s.live}} done=${() => setAgain(n => n + 1)} />
+      <${Steer} s=${{...s, live: mark ? st.live.includes(mark) : s.live}} done=${() => setAgain(n => n + 1)} />
     </section>
     <aside aria-label="Plan"><h2>Plan</h2><div class="words">${s.plan.length ? html`<${Words} of=${s.plan} />` : html`<p class="quiet">No plan was sent to it, or it is not known any more.</p>`}</div></aside></div>`;
 }
