@@ -1,88 +1,56 @@
 package gate
 
-// keywords finds many words in one pass over a text, without regard to case. It is Aho and Corasick's machine with its
-// transitions written out: a table of states and classes of bytes.
-type keywords struct {
-	class [256]uint8
-	width int
-	next  []uint16
-	out   [][]uint16 // what ends in a state
+import "github.com/cco-dev/cco/internal/gate/gitleaks"
+
+// keywords finds the words of rules in one pass over a text: by their first two bytes, which few words share. The bit
+// that tells small letters from capitals does not count.
+type keywords [1 << 12][]*keyword
+
+type keyword struct {
+	word  string
+	rules []int
 }
 
-// newKeywords builds the machine for words in lower case. What it reports is the index of a word.
-func newKeywords(words []string) *keywords {
-	k := &keywords{width: 1}
-	for _, w := range words {
-		for i := range len(w) {
-			b := w[i]
-			if k.class[b] != 0 {
-				continue
+const anyCase = 0x20
+
+func slot(a, b byte) int { return (int(a|anyCase)<<5 ^ int(b|anyCase)) & (1<<12 - 1) }
+
+func newKeywords(rules []gitleaks.Rule) *keywords {
+	k, by := &keywords{}, map[string]*keyword{}
+	for i, r := range rules {
+		for _, w := range r.Keywords {
+			if by[w] == nil {
+				by[w] = &keyword{word: w}
+				at := slot(w[0], w[1])
+				k[at] = append(k[at], by[w])
 			}
-			k.class[b] = uint8(k.width)
-			if b >= 'a' && b <= 'z' {
-				k.class[b-'a'+'A'] = uint8(k.width)
-			}
-			k.width++
+			by[w].rules = append(by[w].rules, i)
 		}
 	}
-	k.add()
-	for n, w := range words {
-		at := 0
-		for i := range len(w) {
-			to := at*k.width + int(k.class[w[i]])
-			if k.next[to] == 0 {
-				k.next[to] = uint16(k.add())
-			}
-			at = int(k.next[to])
-		}
-		k.out[at] = append(k.out[at], uint16(n))
-	}
-	k.link()
 	return k
 }
 
-func (k *keywords) add() int {
-	k.next = append(k.next, make([]uint16, k.width)...)
-	k.out = append(k.out, nil)
-	return len(k.out) - 1
-}
-
-// link fills in where to go on when a word breaks off.
-func (k *keywords) link() {
-	fail := make([]uint16, len(k.out))
-	var queue []int
-	for c := range k.width {
-		if to := k.next[c]; to != 0 {
-			queue = append(queue, int(to))
-		}
-	}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		for c := range k.width {
-			i := at*k.width + c
-			back := k.next[int(fail[at])*k.width+c]
-			if k.next[i] == 0 {
-				k.next[i] = back
-				continue
+// find calls hit for each rule that has a word in the text, with the place behind it.
+func (k *keywords) find(text []byte, hit func(rule, end int)) {
+	for i := range max(1, len(text)) - 1 {
+		for _, w := range k[slot(text[i], text[i+1])] {
+			if w.begins(text[i:]) {
+				for _, r := range w.rules {
+					hit(r, i+len(w.word))
+				}
 			}
-			to := int(k.next[i])
-			fail[to] = back
-			k.out[to] = append(k.out[to], k.out[back]...)
-			queue = append(queue, to)
 		}
 	}
 }
 
-// find calls hit for each word in the text with the place behind it.
-func (k *keywords) find(text []byte, hit func(word, end int)) {
-	at := 0
-	for i, b := range text {
-		at = int(k.next[at*k.width+int(k.class[b])])
-		if at != 0 && k.out[at] != nil {
-			for _, w := range k.out[at] {
-				hit(int(w), i+1)
-			}
+func (w *keyword) begins(text []byte) bool {
+	if len(text) < len(w.word) {
+		return false
+	}
+	for i := range len(w.word) {
+		if text[i]|anyCase != w.word[i]|anyCase {
+			return false
 		}
 	}
+	return true
 }

@@ -18,20 +18,19 @@ const (
 	High                     // read it before you do anything
 )
 
-func (d Danger) String() string { return [...]string{"", "low", "medium", "high"}[d] }
+var dangers = []string{"", "low", "medium", "high"}
+
+func (d Danger) String() string { return dangers[d] }
 
 // MarshalText gives the word.
 func (d Danger) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads the word.
 func (d *Danger) UnmarshalText(b []byte) error {
-	for v := Low; v <= High; v++ {
-		if v.String() == string(b) {
-			*d = v
-			return nil
-		}
+	if *d = Danger(slices.Index(dangers, string(b))); *d <= 0 {
+		return fmt.Errorf("no danger %q", b)
 	}
-	return fmt.Errorf("no danger %q", b)
+	return nil
 }
 
 // Response is what happens if a kind is found.
@@ -89,7 +88,12 @@ func (k Kind) rank() int {
 	return slices.IndexFunc(kinds[:], func(r kindRow) bool { return r.kind == k })
 }
 
-func (k Kind) row() kindRow { return kinds[k.rank()] }
+func (k Kind) row() kindRow {
+	if i := k.rank(); i >= 0 {
+		return kinds[i]
+	}
+	return kindRow{response: Tell}
+}
 
 // Known says whether there is such a kind.
 func (k Kind) Known() bool { return k.rank() >= 0 }

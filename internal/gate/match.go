@@ -2,10 +2,8 @@ package gate
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"golang.org/x/text/cases"
@@ -49,20 +47,22 @@ type pattern struct {
 	name  string // "" for any
 	root  bool
 	deep  bool
+	row   int // that it belongs to, in a book
 }
 
 func parsePattern(s string) pattern {
-	p := pattern{root: strings.HasPrefix(s, "/")}
-	s = strings.TrimPrefix(s, "/")
-	if dir, name, ok := strings.Cut(s, "/**"); ok {
-		return pattern{below: "/" + dir + "/", name: name, root: p.root, deep: true}
+	s, root := strings.CutPrefix(s, "/")
+	if strings.HasSuffix(s, "/") {
+		s += "**"
 	}
-	dir, name := path.Split(s)
-	if p.name = name; dir != "" {
-		p.below = "/" + dir
+	dir, name, deep := strings.Cut(s, "/**")
+	if !deep {
+		dir, name = path.Split(s)
 	}
-	p.deep = name == ""
-	return p
+	if dir != "" {
+		dir = "/" + strings.TrimSuffix(dir, "/") + "/"
+	}
+	return pattern{below: dir, name: name, root: root, deep: deep}
 }
 
 // match compares a folded path, which has a slash in front, and its last part.
@@ -98,28 +98,23 @@ type book struct {
 	rows  []place
 	names map[string][]int // by a name without stars in any directory
 	dirs  map[string][]int // by a directory of one part
-	rest  []ruled
-	known map[string][]*place // the last answers
-}
-
-type ruled struct {
-	pattern
-	row int
+	rest  []pattern
+	known map[string][]*place // the answers
 }
 
 func newBook() *book {
-	b := &book{names: map[string][]int{}, dirs: map[string][]int{}, known: map[string][]*place{}}
-	b.rows = slices.Concat(places[:], toldPlaces[:])
-	for i := range b.rows {
-		if b.rows[i].agents {
-			for _, s := range roster.Steering() {
-				if (strings.HasSuffix(s, "/") || strings.Contains(s, ".json")) == (b.rows[i].answer == Ask) {
-					b.put(s, i)
-				}
-			}
-		}
-		for s := range strings.FieldsSeq(b.rows[i].at) {
+	b := &book{rows: places(), names: map[string][]int{}, dirs: map[string][]int{}, known: map[string][]*place{}}
+	for i, r := range b.rows {
+		for s := range strings.FieldsSeq(r.At) {
 			b.put(s, i)
+		}
+		if !r.Agents {
+			continue
+		}
+		for _, s := range roster.Steering() {
+			if (strings.HasSuffix(s, "/") || strings.Contains(s, ".json")) == (r.Answer == Ask) {
+				b.put(s, i)
+			}
 		}
 	}
 	return b
@@ -127,6 +122,7 @@ func newBook() *book {
 
 func (b *book) put(s string, row int) {
 	p := parsePattern(s)
+	p.row = row
 	dir := strings.Trim(p.below, "/")
 	switch {
 	case p.below == "" && !p.root && !strings.Contains(p.name, "*"):
@@ -134,21 +130,17 @@ func (b *book) put(s string, row int) {
 	case p.name == "" && !p.root && !strings.Contains(dir, "/"):
 		b.dirs[dir] = append(b.dirs[dir], row)
 	default:
-		b.rest = append(b.rest, ruled{p, row})
+		b.rest = append(b.rest, p)
 	}
 }
 
 // rowsOf gives the rows of a path, at most one of each kind. A row that says nothing wins over those behind it.
 func (b *book) rowsOf(p string) []*place {
 	rows, ok := b.known[p]
-	if ok {
-		return rows
+	if !ok {
+		rows = b.find(fold(p))
+		b.known[p] = rows
 	}
-	if len(b.known) > 10_000 {
-		clear(b.known)
-	}
-	rows = b.find(fold(p))
-	b.known[p] = rows
 	return rows
 }
 
@@ -164,25 +156,20 @@ func (b *book) find(p string) (rows []*place) {
 		}
 	}
 	slices.Sort(found)
-	fixture, prose := within(p, fixtures), within(name, "*.md *.rst *.adoc")
+	fixture, prose := isFixture(p), within(name, "*.md *.rst *.adoc")
 	for _, i := range found {
 		r := &b.rows[i]
-		if slices.ContainsFunc(rows, func(o *place) bool { return o.kind == r.kind || r.vague && o.kind != "" }) ||
-			r.kind == "build" && slices.ContainsFunc(rows, func(o *place) bool { return o.kind == "test" }) ||
-			r.response() == Tell && (fixture && r.kind != "agents" || prose && r.kind == "build") {
+		if slices.ContainsFunc(rows, func(o *place) bool { return o.Kind == r.Kind || r.Vague && o.Kind != "" }) ||
+			r.Kind == "build" && slices.ContainsFunc(rows, func(o *place) bool { return o.Kind == "test" }) ||
+			r.response() == Tell && (fixture && r.Kind != "agents" || prose && r.Kind == "build") {
 			continue
 		}
-		if rows = append(rows, r); r.kind == "" {
+		if rows = append(rows, r); r.Kind == "" {
 			break
 		}
 	}
 	return rows
 }
 
-// fixtures are directories whose files no tool runs by itself: nothing is told of what would only be told elsewhere.
-const fixtures = "testdata/ fixtures/ fixture/ __fixtures__/ testfixtures/ test-fixtures/ __mocks__/ cassettes/"
-
-// expr compiles an expression when it is first used: every start of the program would pay for it.
-func expr(s string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
-}
+// isFixture says that no tool runs a file by itself: nothing is told of what would only be told elsewhere.
+func isFixture(p string) bool { return within(fold(p), listed("fixtures")) }

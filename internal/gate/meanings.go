@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
@@ -23,90 +22,73 @@ var (
 
 // calls and gives say quickly whether a line may name a secret, or give a value.
 func calls(text []byte) bool {
-	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) || bytes.Contains(text,
-		[]byte("AME")) ||
-		bytes.Contains(text, []byte("EY"))) && naming().Match(text)
+	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) ||
+		bytes.Contains(text, []byte("AME")) || bytes.Contains(text, []byte("EY"))) && naming().Match(text)
 }
 
 func gives(text []byte) bool {
 	return (bytes.Contains(text, []byte("alue")) || bytes.Contains(text, []byte("<string>"))) && value().Match(text)
 }
 
-// mayJoin says whether the next line may go on with a literal, or give the value to a name.
-func mayJoin(text []byte) bool {
-	t := bytes.TrimRight(text, " \t\r,;)")
-	return len(t) > 0 && (strings.IndexByte(`"'+\.&(`, t[len(t)-1]) >= 0 || calls(text) || gives(text))
-}
-
-// joins says whether a line goes on with the one before it.
-func joins(before string, text []byte) bool {
-	t := bytes.TrimLeft(text, " \t+.&")
-	if len(t) == 0 {
-		return false
+// joined is a line together with the one before it, if that sets a variable that it uses, or names what it gives a
+// value, or the other way round, or if it goes on with a literal; nil otherwise.
+func joined(before, text []byte) []byte {
+	both := func(a, b []byte) []byte { return slices.Concat(a, []byte(" "), b) }
+	end, start := bytes.TrimRight(before, " \t\r,;)"), bytes.TrimLeft(text, " \t+.&")
+	switch {
+	case len(start) == 0 || len(end) == 0:
+	case bytes.Contains(text, []byte("${")):
+		name, value, _ := bytes.Cut(bytes.TrimSpace(before), []byte("="))
+		return bytes.ReplaceAll(text, slices.Concat([]byte("${"), name, []byte("}")), bytes.Trim(value, `"'`))
+	case gives(text) && calls(before):
+		return both(end, start)
+	case gives(before) && calls(text):
+		return both(text, bytes.TrimLeft(before, " \t-"))
+	case strings.IndexByte("\"'`", start[0]) >= 0 && strings.IndexByte(`"'+\.&(`, end[len(end)-1]) >= 0 && !calls(before):
+		return both(bytes.TrimRight(end, " +\\.&"), start)
 	}
-	was := []byte(before)
-	return strings.IndexByte("\"'`", t[0]) >= 0 && !calls(was) || gives(text) && calls(was) || calls(text) && gives(was)
+	return nil
 }
 
 // meanings are other texts that a line stands for.
-func meanings(before string, text []byte) (all []string) {
-	quotes, run, longest, escaped := 0, 0, 0, false
-	for i, b := range text {
-		switch {
-		case b == '"' || b == '\'' || b == '`':
-			quotes++
-			escaped = escaped || i > 0 && text[i-1] == '\\'
-		case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '_' ||
-			b == '-':
-			run++
-			longest = max(longest, run)
-			continue
+func meanings(before, text []byte) (all [][]byte) {
+	line := text
+	if bytes.Contains(text, []byte(`\"`)) || bytes.Contains(text, []byte(`\'`)) {
+		plain := strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\n`, " ").Replace(string(text))
+		plain = strings.TrimRight(strings.TrimSpace(plain), `",`)
+		if strings.Count(plain, `"`)%2 == 1 { // the quote that opened the cell's line
+			plain = strings.TrimLeft(plain, " \t\"")
 		}
-		run = 0
-	}
-	line := string(text)
-	if escaped {
-		line = strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\n`, " ").Replace(line)
-		line = strings.TrimRight(strings.TrimSpace(line), `",`)
-		if strings.Count(line, `"`)%2 == 1 { // the quote that opened the cell's line
-			line = strings.TrimLeft(line, " \t\"")
+		if unbalanced := strings.Count(plain, `"`)%2 == 1; unbalanced {
+			plain += `"`
 		}
-		if unbalanced := strings.Count(line, `"`)%2 == 1; unbalanced {
-			line += `"`
-		}
+		line = []byte(plain)
 		all = append(all, line)
 	}
-	if before != "" && value().MatchString(before) {
-		before, line = line, strings.TrimLeft(before, " \t-")
-	}
-	if before != "" {
-		line = strings.TrimRight(before, " \t\r,;)+\\.&") + " " + strings.TrimLeft(line, " \t+.&")
+	both := joined(before, line)
+	if both != nil {
+		line = both
 		all = append(all, line)
 	}
-	if quotes > 3 || before != "" {
-		if joined := piece().ReplaceAllString(line, ""); joined != line {
-			all = append(all, joined)
-		}
+	if both != nil || bytes.Count(text, []byte(`"`))+bytes.Count(text, []byte(`'`))+bytes.Count(text, []byte("`")) > 3 {
+		all = append(all, piece().ReplaceAll(line, nil))
 	}
-	if longest >= 16 {
-		plain := coded().ReplaceAllStringFunc(line, decoded)
-		if plain != line {
-			all = append(all, plain)
-		}
+	if hasRun(text, 16, false) {
+		all = append(all, coded().ReplaceAllFunc(line, decoded))
 	}
-	return slices.Compact(all)
+	return all
 }
 
 // decoded is what base64 stands for, if that is text.
-func decoded(s string) string {
-	bare := strings.TrimRight(s, "=")
+func decoded(s []byte) []byte {
+	bare := string(bytes.TrimRight(s, "="))
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		b, err := e.DecodeString(bare)
 		if err != nil || len(b) < 8 || !utf8.Valid(b) {
 			continue
 		}
 		if !bytes.ContainsFunc(b, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r > '~' }) {
-			return strings.ReplaceAll(strings.TrimSpace(string(b)), "\n", " ")
+			return bytes.ReplaceAll(bytes.TrimSpace(b), []byte("\n"), []byte(" "))
 		}
 	}
 	return s
@@ -115,23 +97,27 @@ func decoded(s string) string {
 // fake says that a value obviously stands for a secret and is none, or that a manual has printed it.
 func fake(secret string, guess bool) bool {
 	lower := strings.ToLower(secret)
-	has := func(words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(lower, w) })
+	has := func(text, words string) bool {
+		for w := range strings.FieldsSeq(words) {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
 	}
-	if slices.ContainsFunc(published, func(p string) bool { return strings.Contains(secret, p) }) {
+	switch {
+	case has(secret, listed("published")):
 		return true
-	}
-	if strings.Contains(secret, "-----BEGIN") {
-		return has([]string{"example", "xxxx", "...", "fake"}) || len(secret) < 120
-	}
-	if has(fakeWords) || few(secret) {
+	case strings.Contains(secret, "-----BEGIN"):
+		return has(lower, "example xxxx ... fake") || len(secret) < 120
+	case has(lower, listed("fake")) || entropy(secret) < 2.3:
 		return true
 	}
 	if !guess {
 		return false
 	}
 	// What people read has words in it, and neither figures nor capitals among them.
-	return len(secret) < 60 && has(weakWords) ||
+	return len(secret) < 60 && has(lower, listed("weak")) ||
 		!strings.ContainsAny(secret, "0123456789") && !strings.ContainsAny(secret, "!@#$%^&*+/=?") && !mixed(secret) ||
 		strings.ContainsAny(secret, "${}<>()[]") && !strings.ContainsAny(secret, "!@#%^&*")
 }
@@ -147,15 +133,6 @@ func mixed(s string) bool {
 	return len(s) >= 12 && large*10 >= 3*len(s) && large*10 <= 8*len(s) && !strings.ContainsAny(s, "_-. ")
 }
 
-// few says that a text has hardly any different characters.
-func few(s string) bool {
-	seen := map[rune]bool{}
-	for _, r := range s {
-		seen[r] = true
-	}
-	return len(seen) < 6
-}
-
 // decodings are what a text may say in the encodings that a commit can name: rather all than the one it names.
 func decodings(data []byte) (all []string) {
 	for _, e := range charmap.All {
@@ -164,15 +141,10 @@ func decodings(data []byte) (all []string) {
 		}
 	}
 	seven := expr(`\+([A-Za-z0-9+/]+)-?`)().ReplaceAllStringFunc(string(data), func(s string) string {
-		b, err := base64.RawStdEncoding.DecodeString(strings.Trim(s, "+-"))
-		if err != nil || len(b) < 2 {
-			return s
+		if b, err := base64.RawStdEncoding.DecodeString(strings.Trim(s, "+-")); err == nil {
+			return strings.ReplaceAll(string(b), "\x00", "") // UTF-16
 		}
-		units := make([]uint16, len(b)/2)
-		for i := range units {
-			units[i] = uint16(b[2*i])<<8 | uint16(b[2*i+1])
-		}
-		return string(utf16.Decode(units))
+		return s
 	})
 	all = append(all, seven)
 	for _, text := range words(string(data)) {

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,26 @@ import (
 // reader gives all values of a file by their keys, or says why it could not read every one.
 type reader func(text string) (leaves, error)
 
+// UnmarshalText finds a reader by the name that it has in tables.
+func (r *reader) UnmarshalText(b []byte) error {
+	*r = map[string]reader{"json": readJSON, "jsonc": readJSONC, "package": readPackage, "toml": readTOML,
+		"yaml": readYAML, "ini": readINI, "gomod": readGoMod, "gemfile": readGemfile, "attributes": readLines("attributes"),
+		"versions": readLines("versions"), "requirements": readLines("requirements")}[string(b)]
+	if *r == nil {
+		return fmt.Errorf("no reader %q", b)
+	}
+	return nil
+}
+
+// all reads a text, unless it is one that not every program reads the same.
+func (r reader) all(text string) (leaves, error) {
+	if len(text) > maxRead || !utf8.ValidString(text) || strings.ContainsRune(text, 0) ||
+		strings.HasPrefix(text, "\ufeff") {
+		return nil, errors.New("it is too large, or not UTF-8 without NUL and byte order mark")
+	}
+	return r(text)
+}
+
 // leaves are values by their keys: parts apart by slashes, a slash in one as ~1 and a tilde as ~0.
 type leaves map[string]string
 
@@ -28,34 +49,6 @@ const (
 	maxDeep  = 200
 	maxLeafs = 500_000
 )
-
-var errKeys = errors.New("a key is there twice, or differs from another only in case")
-
-// readable says why a text is none that every program reads the same.
-func readable(text string) error {
-	switch {
-	case len(text) > maxRead:
-		return errors.New("it is too large")
-	case !utf8.ValidString(text):
-		return errors.New("it is not UTF-8")
-	case strings.ContainsRune(text, 0):
-		return errors.New("it has a NUL")
-	case strings.HasPrefix(text, "\ufeff"):
-		return errors.New("it begins with a byte order mark")
-	}
-	return nil
-}
-
-// put adds a value.
-func (l leaves) put(at, value string) error {
-	if _, ok := l[at]; ok {
-		return errKeys
-	}
-	if l[at] = value; len(l) > maxLeafs {
-		return errors.New("it has too many values")
-	}
-	return nil
-}
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
@@ -66,85 +59,75 @@ func below(at, part string) string {
 	return part
 }
 
-// names tells keys of one object apart.
-type names map[string]bool
+// walk gathers the leaves of a tree, until something is wrong.
+type walk struct {
+	leaves
+	err error
+}
 
-func (n names) add(name string) error {
-	if key := fold(name); n[key] {
-		return errKeys
-	} else {
-		n[key] = true
+func (w *walk) fail(err error) {
+	if w.err == nil {
+		w.err = err
 	}
-	return nil
+}
+
+// enters says whether what is so deep is still read.
+func (w *walk) enters(deep int) bool {
+	if deep > maxDeep || len(w.leaves) > maxLeafs {
+		w.fail(errors.New("it is too deep, or has too many values"))
+	}
+	return w.err == nil
+}
+
+// key takes down a key of an object.
+func (w *walk) key(seen map[string]bool, name string) {
+	if seen[fold(name)] {
+		w.fail(fmt.Errorf("a key is there twice, or differs from another only in case: %s", name))
+	}
+	seen[fold(name)] = true
 }
 
 func readJSON(text string) (leaves, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	out := leaves{}
-	if err := jsonValue(d, out, "", 0); err != nil {
-		return nil, err
-	}
+	w := &walk{leaves: leaves{}}
+	w.json(d, "", 0)
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more behind the JSON")
+		w.fail(errors.New("there is more behind the JSON"))
 	}
-	return out, nil
+	return w.leaves, w.err
 }
 
-// jsonValue reads a value token by token, because decoding into a map forgets a key that is there twice.
-func jsonValue(d *json.Decoder, out leaves, at string, deep int) error {
-	t, err := d.Token()
-	if err != nil {
-		return err
+// json reads a value token by token, because decoding into a map forgets a key that is there twice.
+func (w *walk) json(d *json.Decoder, at string, deep int) {
+	next := func() json.Token {
+		t, err := d.Token()
+		w.fail(err)
+		return t
 	}
-	if deep > maxDeep {
-		return errors.New("it is too deep")
-	}
+	t := next()
 	open, ok := t.(json.Delim)
 	if !ok {
-		b, err := json.Marshal(t)
-		if err != nil {
-			return err
+		if w.leaves[at] = fmt.Sprint(t); t == nil {
+			w.leaves[at] = "null"
 		}
-		return out.put(at, plainValue(string(b)))
+		return
 	}
-	n, seen := 0, names{}
-	for ; d.More(); n++ {
+	n, seen := 0, map[string]bool{}
+	for ; w.enters(deep) && d.More(); n++ {
 		part := strconv.Itoa(n)
 		if open == '{' {
-			if t, err = d.Token(); err != nil {
-				return err
-			}
-			part, _ = t.(string)
-			if err := seen.add(part); err != nil {
-				return fmt.Errorf("%w: %s", err, part)
-			}
+			part, _ = next().(string)
+			w.key(seen, part)
 		}
-		if err := jsonValue(d, out, below(at, part), deep+1); err != nil {
-			return err
-		}
+		w.json(d, below(at, part), deep+1)
 	}
-	if _, err = d.Token(); err != nil {
-		return err
+	if next(); n == 0 {
+		w.leaves[at] = map[json.Delim]string{'{': "{}", '[': "[]"}[open]
 	}
-	if n == 0 {
-		return out.put(at, map[json.Delim]string{'{': "{}", '[': "[]"}[open])
-	}
-	return nil
-}
-
-// plainValue takes the quotes off a string in which nothing is quoted: people read it. What is no string has none.
-func plainValue(s string) string {
-	if p, err := strconv.Unquote(s); err == nil && !strings.ContainsAny(p, "\n\"") {
-		return p
-	}
-	return s
 }
 
 func readJSONC(text string) (leaves, error) {
-	if strings.TrimSpace(text) == "" {
-		return leaves{}, nil
-	}
 	b, err := hujson.Standardize([]byte(text))
 	if err != nil {
 		return nil, err
@@ -168,104 +151,56 @@ func readTOML(text string) (leaves, error) {
 	if _, err := toml.Decode(text, &all); err != nil {
 		return nil, err
 	}
-	out := leaves{}
-	return out, out.tree("", all, 0)
-}
-
-// tree adds what a decoder has made of a file.
-func (l leaves) tree(at string, v any, deep int) error {
-	if deep > maxDeep {
-		return errors.New("it is too deep")
+	b, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		seen := names{}
-		for name, inner := range v {
-			if err := errors.Join(seen.add(name), l.tree(below(at, name), inner, deep+1)); err != nil {
-				return err
-			}
-		}
-		if len(v) == 0 {
-			return l.put(at, "{}")
-		}
-	case []map[string]any:
-		for i, inner := range v {
-			if err := l.tree(below(at, strconv.Itoa(i)), inner, deep+1); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for i, inner := range v {
-			if err := l.tree(below(at, strconv.Itoa(i)), inner, deep+1); err != nil {
-				return err
-			}
-		}
-		if len(v) == 0 {
-			return l.put(at, "[]")
-		}
-	default:
-		return l.put(at, fmt.Sprint(v))
-	}
-	return nil
+	return readJSON(string(b))
 }
 
 func readYAML(text string) (leaves, error) {
 	d := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
-	out := leaves{}
-	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
-		return out, nil
-	} else if err != nil {
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is a second document")
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) || strings.Contains("\n"+text, "\n%") {
+		return nil, errors.New("it has directives, or a second document")
 	}
-	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") {
-		return nil, errors.New("it has directives")
-	}
+	w := &walk{leaves: leaves{}}
 	for _, n := range doc.Content {
-		if err := out.node("", n, 0); err != nil {
-			return nil, err
-		}
+		w.yaml(n, "", 0)
 	}
-	return out, nil
+	return w.leaves, w.err
 }
 
-// node adds a node of YAML. What stands for something else counts as not read.
-func (l leaves) node(at string, n *yaml.Node, deep int) error {
-	switch {
-	case deep > maxDeep:
-		return errors.New("it is too deep")
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return errors.New("it has an alias")
-	case n.Style&yaml.TaggedStyle != 0:
-		return errors.New("it has a tag")
-	case n.Kind == yaml.ScalarNode:
-		return l.put(at, n.Value)
+// yaml reads a node. What stands for something else counts as not read.
+func (w *walk) yaml(n *yaml.Node, at string, deep int) {
+	plain := func(n *yaml.Node) {
+		if n.Kind == yaml.AliasNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 || n.Tag == "!!merge" {
+			w.fail(errors.New("it has an alias, a tag or a merge key"))
+		}
 	}
-	seen := names{}
-	for i := 0; i < len(n.Content); i++ {
+	plain(n)
+	seen := map[string]bool{}
+	for i := 0; w.enters(deep) && i < len(n.Content); i++ {
 		part := strconv.Itoa(i)
-		if n.Kind == yaml.MappingNode {
-			k := n.Content[i]
-			if k.Kind != yaml.ScalarNode || k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 || k.Tag == "!!merge" {
-				return errors.New("it has a key that stands for something else")
+		if k := n.Content[i]; n.Kind == yaml.MappingNode {
+			plain(k)
+			if part = k.Value; k.Kind != yaml.ScalarNode {
+				w.fail(errors.New("it has a key that is no text"))
 			}
-			part = k.Value
-			if err := seen.add(part); err != nil {
-				return err
-			}
+			w.key(seen, part)
 			i++
 		}
-		if err := l.node(below(at, part), n.Content[i], deep+1); err != nil {
-			return err
-		}
+		w.yaml(n.Content[i], below(at, part), deep+1)
 	}
-	if len(n.Content) == 0 {
-		return l.put(at, "{}")
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		w.leaves[at] = n.Value
+	case len(n.Content) == 0:
+		w.leaves[at] = "{}"
 	}
-	return nil
 }
 
 var (
@@ -277,8 +212,11 @@ var (
 
 // readINI reads sections and keys, where a line that is neither, nor indented below one, is not understood.
 func readINI(text string) (leaves, error) {
-	out := leaves{}
-	section, last, seen := "", "", names{}
+	out, seen := leaves{}, map[string]bool{}
+	section, last, w := "", "", &walk{}
+	if err := plainLines(text); err != nil {
+		return nil, err
+	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
 		t := strings.TrimSpace(line)
@@ -288,8 +226,6 @@ func readINI(text string) (leaves, error) {
 		}
 		switch m := iniKey().FindStringSubmatch(t); {
 		case t == "" || t[0] == '#' || t[0] == ';':
-		case strings.ContainsAny(t, "\r\v\f\u0085\u2028\u2029"):
-			return nil, errors.New("a line that ends before its end")
 		case last != "" && t != line && section != "":
 			out[last] += "\n" + t
 		case m == nil || t != line:
@@ -300,77 +236,55 @@ func readINI(text string) (leaves, error) {
 				at += "/" + e[1]
 			}
 			if section != "" {
-				if err := seen.add(at); err != nil {
-					return nil, err
-				}
+				w.key(seen, at)
 			}
 			out[at] = strings.TrimPrefix(out[at]+"\n"+m[2], "\n")
 			last = at
 		}
 	}
-	return out, nil
+	return out, w.err
 }
 
-// lineClass is what a line can be, as an expression for all of it. The first group is its name.
+// lineClass is what a line can be in a kind of files in which each stands by itself.
 type lineClass struct {
-	key  string
-	expr func() *regexp.Regexp
+	Of   string
+	Key  string     // "" if it says nothing
+	Line expression // for all of it; its first group is its name
 }
 
-// readLines reads a file in which each line stands by itself. A line that is in no class is not understood.
-func readLines(text string, classes []lineClass) (leaves, error) {
-	out := leaves{}
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.ContainsAny(line, "\r\v\f\u0085\u2028\u2029") {
-			return nil, errors.New("a line that ends before its end")
-		}
-		i := slices.IndexFunc(classes, func(c lineClass) bool { return c.expr().MatchString(line) })
-		if i < 0 {
-			return nil, fmt.Errorf("a line that is not understood: %s", strings.TrimSpace(line))
-		}
-		if classes[i].key == "" {
-			continue
-		}
-		m := classes[i].expr().FindStringSubmatch(line)
-		at := classes[i].key
-		if len(m) > 1 {
-			at = below(at, m[1])
-		} else {
-			at = below(at, line)
-		}
-		out[at] = strings.TrimPrefix(out[at]+"\n"+strings.TrimSpace(line), "\n")
+var lineClasses = table[lineClass]("lines")
+
+// plainLines says why a text has lines that end elsewhere for some programs.
+func plainLines(text string) error {
+	if strings.ContainsAny(strings.ReplaceAll(text, "\r\n", "\n"), "\r\v\f\u0085\u2028\u2029") {
+		return errors.New("it has a line that ends before its end")
 	}
-	return out, nil
+	return nil
 }
 
-var blankOrHash = lineClass{"", expr(`^\s*(?:#.*)?$`)}
-
-var attributeLines = []lineClass{blankOrHash,
-	{"text", expr(`^\s*[^\s"#]\S*(?:\s+(?:[-!]?text|text=auto|eol=(?:lf|crlf)|-?whitespace|whitespace=\S+|` +
-		`linguist-(?:language|detectable|documentation)(?:=\S+)?|conflict-marker-size=\d+|encoding=utf-?8))+\s*$`)},
-	{"text", expr(`(?i)^\s*\*\.(?:png|jpe?g|gif|ico|pdf|zip|gz|jar|woff2?|ttf|otf|eot|mp[34]|webp|exe|dll|so|` +
-		`bin|psd)\s+(?:binary|-text|-diff|\s)+$`)},
-	{"hidden", expr(`^\s*[^\s"#]\S*(?:\s+(?:[-!]?text|text=auto|eol=(?:lf|crlf)|-diff|binary|-merge|merge=union|` +
-		`diff=(?:ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|` +
-		`matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)|linguist-[\w-]+(?:=\S+)?|export-ignore|` +
-		`export-subst|gitlab-generated))+\s*$`)},
-	{"other", expr(`^.*$`)},
-}
-
-// readAttributes reads git's attributes. No line there changes what another means.
-func readAttributes(text string) (leaves, error) { return readLines(text, attributeLines) }
-
-const rubyWord = `(?:"[^"#\\]*"|'[^'\\]*'|:[a-z_]\w*)`
-
-var gemLines = []lineClass{
-	{"", expr(`^\s*(?:#.*)?$`)},
-	{"gem", expr(`^\s*gem\s*\(?\s*["']([\w.-]+)["'](?:,\s*(?:` + rubyWord + `|(?:require|platforms?|groups?)(?::|\s*=>)` +
-		`\s*(?:` + rubyWord + `|false|true|\[[\w:"', ]*\]|%i\[[\w ]*\])))*\s*\)?\s*$`)},
-	{"source", expr(`^\s*(?:source|gem)\s*\(?\s*(["'][^"'#\\]+["'])(?:,\s*(?:` + rubyWord +
-		`|\w+:\s*(?:` + rubyWord + `|false|true)))*\s*\)?(?:\s+do)?\s*$`)},
-	{"plain", expr(`^\s*(?:group\s+[:\w, ]+\s+do|end|gemspec|ruby\s+["'][\w., <>=~-]+["']|` +
-		`platforms?\s+[:\w, ]+\s+do)\s*$`)},
+// readLines reads files of a kind. A line that is in no class is not understood.
+func readLines(of string) reader {
+	return func(text string) (leaves, error) {
+		out := leaves{}
+		if err := plainLines(text); err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\r\n")
+			i := slices.IndexFunc(lineClasses(), func(c lineClass) bool { return c.Of == of && c.Line.match(line) })
+			if i < 0 {
+				return nil, fmt.Errorf("a line that is not understood: %s", strings.TrimSpace(line))
+			}
+			c := lineClasses()[i]
+			if c.Key == "" {
+				continue
+			}
+			m := append(c.Line().FindStringSubmatch(line), line)
+			at := below(c.Key, m[1])
+			out[at] = strings.TrimPrefix(out[at]+"\n"+strings.TrimSpace(line), "\n")
+		}
+		return out, nil
+	}
 }
 
 // readGemfile reads a Gemfile that is nothing but a list.
@@ -378,26 +292,8 @@ func readGemfile(text string) (leaves, error) {
 	if strings.Contains("\n"+text, "\n=begin") || strings.Contains(text, "__END__") || strings.Contains(text, "coding") {
 		return nil, errors.New("it has text that Ruby skips")
 	}
-	return readLines(text, gemLines)
+	return readLines("gemfile")(text)
 }
-
-var versionLines = []lineClass{blankOrHash,
-	{"version", expr(`^(?:[a-z][\w-]*[ =])?\s*(?:v?\d[\w.+-]*|lts/[\w*]+|node|stable|latest|system|` +
-		`[a-z]+-\d[\w.+-]*)(?:\s+#.*)?\s*$`)}}
-
-// readVersions reads what version managers act on, if it names nothing but versions.
-func readVersions(text string) (leaves, error) { return readLines(text, versionLines) }
-
-var requirementLines = []lineClass{
-	{"", expr(`^\s*(?:#.*)?$`)},
-	{"name", expr(`^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[\w, -]*\])?\s*(?:[(]?[<>=!~]=?=?[^@/\\]*)?(?:;[^@/\\]*)?` +
-		`(?:\s--hash=\S+)*\s*\\?\s*(?:#.*)?$`)},
-	{"", expr(`^\s*--hash=\S+\s*\\?\s*$`)},
-	{"from", expr(`^.*$`)},
-}
-
-// readRequirements reads pip's lists: names, and lines that say where from.
-func readRequirements(text string) (leaves, error) { return readLines(text, requirementLines) }
 
 func readGoMod(text string) (leaves, error) {
 	f, err := modfile.Parse("go.mod", []byte(text), nil)
@@ -419,23 +315,20 @@ func readGoMod(text string) (leaves, error) {
 }
 
 func goModLine(out leaves, verb string, words []string) {
-	switch {
-	case verb == "go" || verb == "module":
-		out[verb] = strings.Join(words, " ")
-	case len(words) > 0:
-		out[below(verb, words[0])] = strings.Join(words[1:], " ")
-	}
+	name, rest, _ := strings.Cut(strings.Join(words, " "), " ")
+	out[below(verb, name)] = rest
 }
 
 // changed gives the keys whose values differ, sorted.
 func changed(was, is leaves) (keys []string) {
-	for k, v := range is {
-		if old, ok := was[k]; !ok || old != v {
-			keys = append(keys, k)
-		}
+	all := maps.Clone(was)
+	if all == nil {
+		all = leaves{}
 	}
-	for k := range was {
-		if _, ok := is[k]; !ok {
+	maps.Copy(all, is)
+	for k := range all {
+		old, had := was[k]
+		if now, has := is[k]; had != has || old != now {
 			keys = append(keys, k)
 		}
 	}
@@ -445,11 +338,9 @@ func changed(was, is leaves) (keys []string) {
 
 // keyOf finds what a row knows of a key; nil if nothing.
 func (p *place) keyOf(at string) *key {
-	for i := range p.keys {
-		for s := range strings.FieldsSeq(p.keys[i].paths) {
-			if keyMatch(s, at) {
-				return &p.keys[i]
-			}
+	for i := range p.Key {
+		if slices.ContainsFunc(p.Key[i].paths, func(s string) bool { return keyMatch(s, at) }) {
+			return &p.Key[i]
 		}
 	}
 	return nil
@@ -463,7 +354,7 @@ func keyMatch(pattern, at string) bool {
 			return true
 		}
 		k, restK, moreK := strings.Cut(at, "/")
-		if p != "*" && p != k && (!strings.Contains(p, "*") || !starMatch(p, k)) {
+		if ok, _ := path.Match(p, k); !ok {
 			return false
 		}
 		if !moreP || !moreK {
@@ -471,31 +362,6 @@ func keyMatch(pattern, at string) bool {
 		}
 		pattern, at = restP, restK
 	}
-}
-
-// starMatch compares a part with one that has stars in it, and whose brackets are plain text.
-func starMatch(p, k string) bool {
-	pieces := strings.Split(p, "*")
-	if !strings.HasPrefix(k, pieces[0]) {
-		return false
-	}
-	k = k[len(pieces[0]):]
-	for i, piece := range pieces[1:] {
-		if i == len(pieces)-2 {
-			return strings.HasSuffix(k, piece)
-		}
-		at := strings.Index(k, piece)
-		if at < 0 {
-			return false
-		}
-		k = k[at+len(piece):]
-	}
-	return true
-}
-
-// lastPart is a key's name for a person.
-func lastPart(at string) string {
-	return unescaped(at[strings.LastIndexByte(at, '/')+1:])
 }
 
 func unescaped(at string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(at) }
