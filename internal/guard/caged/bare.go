@@ -18,7 +18,8 @@ func ownCaches() []string {
 		"npm_config_cache=/npm", "CARGO_HOME=/cargo", "GRADLE_USER_HOME=/gradle", "MAVEN_ARGS=-Dmaven.repo.local=/m2"}
 }
 
-// bareHome gives the program what it may write beside the worktree, and the variables that lead there.
+// bareHome gives the program what it may write beside the worktree, a home in the place of the user's, of which it can
+// read little, and the variables that lead there.
 func (c *Cage) bareHome(start string, show func(...Mount)) (env []string, err error) {
 	scratch, caches, bin := filepath.Join(c.Dir, "scratch"), filepath.Join(c.Dir, "plain"), filepath.Join(c.Dir, "bin")
 	err = tree.Remove(scratch)
@@ -29,12 +30,24 @@ func (c *Cage) bareHome(start string, show func(...Mount)) (env []string, err er
 	if err != nil {
 		return nil, err
 	}
-	no := filepath.Join(bin, "no-login")
-	if err := whole.Write(no, []byte(noLogin), 0o755); err != nil {
+	config, shown, err := c.gitConfig()
+	for _, name := range shown {
+		show(Mount{Source: name, Target: name, File: true})
+	}
+	no, global, path := filepath.Join(bin, "no-login"), filepath.Join(bin, ".gitconfig"), c.User.Path
+	err = errors.Join(err, whole.Write(no, []byte(noLogin), 0o755), whole.Write(global, config, 0o600))
+	if err != nil {
 		return nil, err
 	}
-	env = c.withoutLogin(no)
-	path := c.User.Path
+	env = append(c.withoutLogin(no), "HOME="+bin, "GIT_CONFIG_GLOBAL="+global)
+	tools := c.toolchains()
+	env = append(env, tools.Env...)
+	for _, f := range tools.Files {
+		at := filepath.Join(bin, f.Path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), whole.Write(at, f.Data, 0o600)); err != nil {
+			return nil, err
+		}
+	}
 	if c.GitDir != "" {
 		env = append(env, gitwrap.Bind(c.GitDir, c.Worktree)...)
 	}
@@ -49,6 +62,13 @@ func (c *Cage) bareHome(start string, show func(...Mount)) (env []string, err er
 	agent, err := c.agentHome(start, show)
 	if err != nil {
 		return nil, err
+	}
+	// Login shells have had PATH set anew by the system when they read this.
+	again := "PATH='" + strings.ReplaceAll(path, "'", `'\''`) + "'; export PATH\n"
+	for _, name := range []string{".profile", ".zprofile"} {
+		if err := whole.Write(filepath.Join(bin, name), []byte(again), 0o600); err != nil {
+			return nil, err
+		}
 	}
 	env = append(env, "PATH="+path, "TMPDIR="+scratch)
 	for _, kv := range ownCaches() {

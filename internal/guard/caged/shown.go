@@ -24,6 +24,22 @@ func (c *Cage) agent() (roster.Row, bool) {
 	return roster.Row{}, false
 }
 
+// toolchains are what a program sees of the user's home: what boxes see of it, and what the program itself needs.
+func (c *Cage) toolchains() *host.Shown {
+	if c.Alone {
+		return &host.Shown{}
+	}
+	return host.Open(c.User.Home, filepath.SplitList(c.User.Path), []string{c.Program})
+}
+
+// gitConfig is the user's own settings of git, as far as they are for the program.
+func (c *Cage) gitConfig() (config []byte, files []string, err error) {
+	if c.User.Git == nil {
+		return nil, nil, nil
+	}
+	return c.User.Git()
+}
+
 // environment is the user's, less what may hold a login: variables on the list that all boxes have, those of the agent
 // itself, and those that the user names.
 func (c *Cage) environment(extra []string) []string {
