@@ -1,8 +1,7 @@
 package boxtest
 
 import (
-	"fmt"
-	"math/rand/v2"
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +51,8 @@ func lines() map[string]string {
 		mise = "#!/usr/bin/env bash\nname=${0##*/}\nversion=$(sed -n \"s/^$name = .\\(.*\\).$/\\1/p\" " +
 			"\"${MISE_GLOBAL_CONFIG_FILE:-$HOME/.config/mise/config.toml}\")\n" +
 			"exec \"${MISE_DATA_DIR:-$HOME/.local/share/mise}/installs/$name/$version/bin/$name\"\n"
-		rustup = "#!/usr/bin/env bash\nroot=${RUSTUP_HOME:-$HOME/.rustup}\nexec \"$root/toolchains/" +
+		rustup = "#!/usr/bin/env bash\nroot=${RUSTUP_HOME:-$HOME/.rustup}\n" +
+			"mkdir -p \"$root/update-hashes\" || exit 1\nexec \"$root/toolchains/" +
 			"$(sed -n 's/default_toolchain = \"\\(.*\\)\"/\\1/p' \"$root/settings.toml\")/bin/${0##*/}\"\n"
 	)
 	return map[string]string{
@@ -69,13 +69,16 @@ func lines() map[string]string {
 		".config/mise/config.toml":                               "[env]\nTOKEN = 'secret'\n[tools]\nterraform = '1.9'\n",
 		".local/share/mise/installs/terraform/1.9/bin/terraform": says,
 		".local/share/mise/installs/terraform/1.9/lib/word":      "terraform\n",
-		".cargo/bin/rustup":                                      rustup, ".rustup/settings.toml": "default_toolchain = \"stable\"\n",
-		".rustup/toolchains/stable/bin/cargo": says, ".rustup/toolchains/stable/lib/word": "cargo\n",
+		".cargo/bin/rustup":                                      rustup,
+		".rustup/settings.toml":                                  "default_toolchain = \"stable\"\n",
+		".rustup/update-hashes/stable":                           "x\n",
+		".rustup/toolchains/stable/bin/cargo":                    says, ".rustup/toolchains/stable/lib/word": "cargo\n",
 		"sdk/go1.25.0/bin/go": says, "sdk/go1.25.0/lib/word": "go\n",
 		".local/bin/uv":                                        "#!/bin/sh\necho uv\n",
 		".local/share/uv/tools/ruff/bin/ruff":                  "#!{HOME}/.local/share/uv/tools/ruff/bin/python\n",
-		".local/share/uv/python/cpython-3.13.0/bin/python3.13": says, ".local/share/uv/python/cpython-3.13.0/lib/word": "ruff\n",
-		".npm-global/lib/node_modules/tool/cli.js": "#!/bin/sh\necho tool\n",
+		".local/share/uv/python/cpython-3.13.0/bin/python3.13": says,
+		".local/share/uv/python/cpython-3.13.0/lib/word":       "ruff\n",
+		".npm-global/lib/node_modules/tool/cli.js":             "#!/bin/sh\necho tool\n",
 		"bin/mine": "#!/bin/sh\necho mine\n",
 	}
 }
@@ -118,13 +121,12 @@ func LayHome(t *testing.T, dir string) Home {
 	for _, name := range places() {
 		h.Hidden = append(h.Hidden, lay(name, "secret\n", 0o644))
 	}
-	seed := rand.Uint64()
-	t.Logf("random files of seed %d", seed)
-	tops := strings.Fields(`. .config .local .local/share .cache go .cargo .npm .gradle .m2 .nvm .pyenv .asdf Documents src`)
-	for r, n := rand.New(rand.NewPCG(seed, 0)), 0; n < 200; n++ {
-		name := tops[r.IntN(len(tops))]
-		for range 1 + r.IntN(4) {
-			name += fmt.Sprintf("/%sx%07x", strings.Repeat(".", r.IntN(2)), r.Uint32()>>4)
+	tops := strings.Fields(`. .config .local .local/share .cache go .cargo .npm .gradle .m2 .nvm .pyenv .asdf
+		Documents src`)
+	for n := range 200 {
+		name := tops[n%len(tops)]
+		for range 1 + n%4 {
+			name += "/" + strings.Repeat(".", n%2) + rand.Text()[:8]
 		}
 		h.Hidden = append(h.Hidden, lay(name, "secret\n", 0o644))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
 )
 
 // logins are the files and directories below a home that hold logins, keys or the sessions of browsers. Agents reach
@@ -77,8 +78,9 @@ func Logins(home string, mounts []box.Mount, more ...string) []string {
 		names = append(names, filepath.Join(home, name))
 	}
 	var list []string
+	paths := rooms.Resolver{}
 	for _, name := range names {
-		real, err := filepath.EvalSymlinks(name)
+		real, _, err := paths.Real(name)
 		asked := slices.ContainsFunc(mounts, func(m box.Mount) bool {
 			return filepath.Clean(m.Path) == name || filepath.Clean(m.Path) == real
 		})

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -55,7 +56,8 @@ func toolchains() []toolchain {
 		{".local/share/uv", "", slices.Concat(each("python/*", python), each("tools/*", python))},
 		{".local/share/pipx", "", each("venvs/*", python)},
 		{".local/pipx", "", each("venvs/*", python)},
-		{".rustup", "RUSTUP_HOME", []string{"settings.toml", "toolchains"}},
+		// rustup makes the last one where it is missing, and ends where it can't.
+		{".rustup", "RUSTUP_HOME", []string{"settings.toml", "toolchains", "update-hashes"}},
 		{".cargo/bin", "", []string{"cargo", "cargo-clippy", "cargo-fmt", "cargo-miri", "clippy-driver", "rust-analyzer",
 			"rust-gdb", "rust-lldb",
 			"rustc", "rustdoc", "rustfmt", "rustup"}},
@@ -141,13 +143,17 @@ func (s *Shown) directory(dir string) {
 	if dir != real {
 		s.Links[dir] = real
 	}
+	if s.sees(real) {
+		return // with what its links lead to
+	}
 	s.show(real)
-	for _, name := range s.list(real) {
-		name = filepath.Join(real, name)
-		if _, err := os.Readlink(name); err != nil {
+	entries, _ := os.ReadDir(real) // what can't be read shows nothing
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink == 0 {
 			continue
 		}
-		if file, st, err := s.paths.Real(name); err == nil && st.Mode().IsRegular() && s.ofHome(file) {
+		file, st, err := s.paths.Real(filepath.Join(real, e.Name()))
+		if err == nil && st.Mode().IsRegular() && s.ofHome(file) {
 			s.show(file)
 		}
 	}

@@ -72,7 +72,8 @@ func programs() []string {
 		".cargo/bin/cargo", ".rbenv/versions/3/bin/ruby",
 		".goenv/versions/1/bin/go", "sdk/go1.22/bin/go", ".dotnet/dotnet", ".dotnet/sdk/9/x.dll", ".ghcup/bin/ghc",
 		".ghcup/ghc/9/bin/ghc", ".local/share/pnpm/pnpm", ".local/share/pipx/venvs/x/bin/x", ".local/pipx/venvs/x/lib/y.py",
-		".local/go/bin/go", ".opam/default/bin/ocaml", ".nix-profile/bin/hello", ".local/state/nix/profiles/profile/bin/hello",
+		".local/go/bin/go", ".opam/default/bin/ocaml", ".nix-profile/bin/hello",
+		".local/state/nix/profiles/profile/bin/hello",
 		"miniconda3/bin/python", "anaconda3/bin/conda", "miniforge3/envs/x/bin/python", "mambaforge/lib/x.so",
 		"micromamba/envs/x/lib/y.py", ".conda/envs/x/bin/python", ".local/share/uv/tools/ruff/bin/ruff",
 		".asdf/installs/elixir/1/bin/elixir", ".tool-versions",
@@ -153,8 +154,8 @@ func TestVersionsThatAreLinks(t *testing.T) {
 	}
 }
 
-// Guards against a directory on PATH that shows more than its programs: the home, a place of logins, what holds one, the
-// tree around a file that a link leads to.
+// Guards against a directory on PATH that shows more than its programs: the home, a place of logins, what holds one,
+// the tree around a file that a link leads to.
 func TestOpenShowsDirectoriesOfPrograms(t *testing.T) {
 	home := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	shown := []string{"bin/deploy", ".local/bin/tool", ".local/share/app/versions/2/app", "dotfiles/bin/x",
@@ -196,7 +197,8 @@ func TestOpenShowsDirectoriesOfPrograms(t *testing.T) {
 // Guards against a program that silently is not there.
 func TestUnseenPrograms(t *testing.T) {
 	home := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
-	lay(t, home, ".fly/bin/flyctl", ".local/bin/venv", ".local/bin/fine", "venvs/t/bin/python", "tools/y/run", ".aws/helper")
+	lay(t, home, ".fly/bin/flyctl", ".local/bin/venv", ".local/bin/fine", "venvs/t/bin/python", "tools/y/run",
+		".aws/helper")
 	must.Do(t, os.WriteFile(home+"/.local/bin/venv", []byte("#!"+home+"/venvs/t/bin/python -I\n"), 0o755))
 	must.Do(t, os.Symlink(home+"/venvs/t/bin/python", home+"/.local/bin/py"))
 	must.Do(t, os.Mkdir(home+"/links", 0o755))
@@ -218,20 +220,21 @@ func TestUnseenPrograms(t *testing.T) {
 func TestVersionsAlone(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{".tool-versions": "nodejs 22\n",
+		".config/go/env": "GOPROXY=https://u:secret@host\nGOFLAGS=-mod=mod\n",
 		".config/mise/config.toml": "[env]\nKEY = 'secret'\n[tools]\nnode = '22'\npython = ['3.13', '3.12']\n" +
 			"[settings]\ngithub.token = 'secret'\n"} {
 		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o755))
 		must.Do(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o644))
 	}
 	for _, f := range versions(home) {
-		want := map[string]string{".tool-versions": "nodejs 22\n",
+		want := map[string]string{".tool-versions": "nodejs 22\n", ".config/go/env": "GOFLAGS=-mod=mod\n",
 			".config/mise/config.toml": "[tools]\nnode = \"22\"\npython = [\"3.13\", \"3.12\"]\n"}[f.Path]
 		if string(f.Data) != want {
 			t.Errorf("%s: %q, want %q", f.Path, f.Data, want)
 		}
 	}
 	must.Do(t, os.WriteFile(home+"/.config/mise/config.toml", []byte("[env\nsecret"), 0o644))
-	if files := versions(home); len(files) != 1 {
+	if files := versions(home); len(files) != 2 {
 		t.Errorf("%+v", files)
 	}
 }

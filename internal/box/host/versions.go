@@ -13,12 +13,13 @@ import (
 // maxVersions bounds a file that says which versions of programs the user wants.
 const maxVersions = 64 << 10
 
-// versions are the files below a home by which the shims of version managers find what to start, without what else may
-// stand in them.
+// versions are the files below a home by which the shims of version managers find what to start, and Go its modules,
+// without what else may stand in them.
 func versions(home string) (files []box.File) {
 	for name, clean := range map[string]func([]byte) ([]byte, error){
 		".tool-versions":           func(data []byte) ([]byte, error) { return data, nil },
 		".config/mise/config.toml": toolsAlone, // it may set variables, to keys as well
+		".config/go/env":           withoutLogins,
 	} {
 		at := filepath.Join(home, name)
 		if st, err := os.Stat(at); err != nil || !st.Mode().IsRegular() || st.Size() > maxVersions {
@@ -33,6 +34,16 @@ func versions(home string) (files []box.File) {
 		}
 	}
 	return files
+}
+
+// withoutLogins leaves the lines without an address that may have a password in it.
+func withoutLogins(data []byte) (kept []byte, err error) {
+	for line := range bytes.Lines(data) {
+		if !bytes.ContainsRune(line, '@') {
+			kept = append(kept, line...)
+		}
+	}
+	return kept, nil
 }
 
 // toolsAlone leaves the versions of tools in mise's settings.

@@ -98,11 +98,19 @@ func (v *View) Furnish(p *jail.Plan, u User) {
 	for _, m := range u.Mounts {
 		v.Show(m.Path, m.Write)
 	}
-	for _, name := range Logins(v.Home, u.Mounts, u.Hidden...) {
+	for _, name := range v.private(u) {
 		if v.sees(name) && (!v.Foreign || !Shut(name)) {
 			v.Hide(name)
 		}
 	}
+}
+
+// private are the logins in what the user shows, and the files that hold keys. Nothing else that is shown holds one.
+func (v *View) private(u User) []string {
+	if len(u.Mounts) == 0 {
+		return u.Hidden
+	}
+	return Logins(v.Home, u.Mounts, u.Hidden...)
 }
 
 // atHome says whether a path without links is the home or in it.

@@ -145,8 +145,8 @@ func caged(b *box.Box, res jail.Result) []box.Layer {
 	}
 	return append([]box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc; the host name is yours"},
-		{Name: "root", Active: true, Detail: "the machine read-only but the session's own; of your home the toolchains alone; " +
-			"cco's data, /run and /tmp are out of sight"},
+		{Name: "root", Active: true, Detail: "the machine read-only but the session's own; of your home the toolchains " +
+			"alone; cco's data, /run and /tmp are out of sight"},
 		{Name: "repository", Active: true, Detail: "the session's own, with objects from the box's store; nothing of yours " +
 			"can be written"},
 		{Name: "user", Active: true, Detail: user + "; no capabilities, no new privileges"},

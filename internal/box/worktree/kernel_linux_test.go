@@ -182,8 +182,8 @@ func open(t *testing.T) string {
 	return home
 }
 
-// Guards against a data directory that is closed to others, within the home: no mount can be placed below a directory of
-// an overlay that its maker may not look into.
+// Guards against a data directory that is closed to others, within the home: no mount can be placed below a directory
+// of an overlay that its maker may not look into.
 func TestDataInAClosedDirectory(t *testing.T) {
 	home := open(t)
 	lay(t, home, "notes", ".ssh/id")

@@ -76,7 +76,8 @@ func Personal(ctx context.Context, home string, logins bool) (config []byte, fil
 	}
 	cleaned := slices.DeleteFunc(git.ParseConfig(out), func(s git.Setting) bool {
 		section, _, key := splitKey(s.Key)
-		return strings.HasPrefix(section, "include") || slices.Contains([]string{"hookspath", "fsmonitor", "templatedir"}, key)
+		return strings.HasPrefix(section, "include") ||
+			slices.Contains(strings.Fields("hookspath fsmonitor templatedir"), key)
 	})
 	if !logins {
 		if cleaned, err = clean(cleaned, shown+" alias safe gc maintenance pack protocol"); err != nil {

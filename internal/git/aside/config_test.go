@@ -75,8 +75,9 @@ func TestConfigIsCleaned(t *testing.T) {
 func TestPersonalSettings(t *testing.T) {
 	home := gittest.Home(t)
 	for name, text := range map[string]string{
-		".gitconfig": "[user]\n\tname = Ada\n[alias]\n\tst = status\n[include]\n\tpath = more\n[core]\n\thooksPath = ~/hooks\n" +
-			"\texcludesFile = ~/ignored\n[credential]\n\thelper = store\n[http]\n\textraHeader = \"Authorization: secret\"\n" +
+		".gitconfig": "[user]\n\tname = Ada\n[alias]\n\tst = status\n[include]\n\tpath = more\n" +
+			"[core]\n\thooksPath = ~/hooks\n\texcludesFile = ~/ignored\n[credential]\n\thelper = store\n" +
+			"[http]\n\textraHeader = \"Authorization: secret\"\n" +
 			"[url \"https://u:secret@host/\"]\n\tinsteadOf = x:\n[commit]\n\ttemplate = ~/gone\n\tgpgSign = true\n",
 		"more": "[pull]\n\trebase = true\n[remote \"x\"]\n\turl = https://u:secret@host/r\n", "ignored": "*.o\n",
 	} {

@@ -189,8 +189,8 @@ func TestTheWaysOutAreShut(t *testing.T) {
 	}
 }
 
-// Guards against a home in which something can be read that nobody has asked to show, and against programs of the user's
-// that start outside and not in a cage.
+// Guards against a home in which something can be read that nobody has asked to show, and against programs of the
+// user's that start outside and not in a cage.
 func TestOfTheHomeOnlyToolchainsAreShown(t *testing.T) {
 	for _, way := range []Way{Namespaces, Landlock} {
 		t.Run(string(way), func(t *testing.T) {
@@ -233,7 +233,8 @@ func TestRulesAloneHold(t *testing.T) {
 		no grep -q mine $H/notes; no grep -q mine $H/.config/other
 		no grep -rs secret $H/.ssh $H/keys $H/.config/gh; no ls `+p.cage.Data+`/guard/x/runs/*.run/..
 		no touch $H/new ~/new; no rm $H/notes; no mv $H/notes notes; no ln $H/notes hard; no truncate -s 0 $H/notes
-		no sh -c 'echo >> $1/notes' sh $H; no mv $H/src $H/other; no touch `+p.outside+`/x; no touch /tmp/x /dev/shm/x /var/tmp/x
+		no sh -c 'echo >> $1/notes' sh $H; no mv $H/src $H/other
+		no touch `+p.outside+`/x; no touch /tmp/x /dev/shm/x /var/tmp/x
 		no cat /proc/$PPID/environ; no kill -0 $PPID; no kill -0 `+strconv.Itoa(os.Getpid())+`
 		no sh -c 'echo 1 > /proc/sys/kernel/core_pattern'; no unshare -U true; no unshare -m true
 		[ -z "$SECRET" ]
