@@ -58,7 +58,11 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	if err := v.System(p, e.Etc); err != nil {
 		return nil, err
 	}
-	v.Furnish(p, host.User{Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden, Shown: c.toolchains()})
+	tools, err := c.toolchains()
+	if err != nil {
+		return nil, err
+	}
+	v.Furnish(p, host.User{Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden, Shown: tools})
 	v.Hide(c.Data)
 	for _, name := range []string{"cco", "cco-box", "cco-guard"} { // settings of agents name the hook
 		v.Show(filepath.Join(filepath.Dir(c.Tool), name), false)
@@ -70,7 +74,7 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	extra := e.Env
 	var keys []Mount
 	if !c.Alone {
-		env, err := c.home(p, v, e.Dir)
+		env, err := c.home(v, e.Dir)
 		if err != nil {
 			return nil, err
 		}
@@ -118,9 +122,8 @@ func (c *Cage) program(p *jail.Plan, e box.Exec, extra []string) *jail.Plan {
 	return p
 }
 
-// home puts caches of the cage's own into the home, layers over the user's in them, the user's settings of git and the
-// agent's part of the home.
-func (c *Cage) home(p *jail.Plan, v *host.View, start string) (env []string, err error) {
+// home puts caches of the cage's own into the home, layers over the user's in them, and the agent's part of the home.
+func (c *Cage) home(v *host.View, start string) (env []string, err error) {
 	home, ok := host.Real(c.User.Home)
 	if !ok {
 		return nil, nil
@@ -131,13 +134,8 @@ func (c *Cage) home(p *jail.Plan, v *host.View, start string) (env []string, err
 	for _, name := range host.Caches(home) {
 		err = errors.Join(err, c.cache(v, home, name, true))
 	}
-	config, show, failed := c.gitConfig()
-	if err := errors.Join(err, failed); err != nil {
+	if err != nil {
 		return nil, err
-	}
-	p.Files = append(p.Files, jail.File{Path: filepath.Join(home, ".gitconfig"), Data: config, Mode: 0o444})
-	for _, name := range show {
-		v.Show(name, false)
 	}
 	return c.agentHome(start, v.Add)
 }
