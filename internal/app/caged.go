@@ -55,6 +55,13 @@ func (a *App) Caged(ctx context.Context, worktree string, accept, argv []string,
 	if c.Way == caged.Nothing {
 		return run()
 	}
+	var config []byte
+	var named []string
+	read := alongside(func() (err error) {
+		config, named, err = aside.Personal(ctx, a.Home, c.User.Shows())
+		return err
+	})
+	c.User.Git = func() ([]byte, []string, error) { err := read(); return config, named, err }
 	k := &keptRepo{app: a, cage: c}
 	if RepoTop(c.Worktree) == c.Worktree {
 		if err := k.begin(ctx); err != nil {

@@ -1,6 +1,10 @@
 package box
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // ownPath are the directories in which cco's own steps find git and the like: the system's, where no agent writes.
 func ownPath() string {
@@ -22,4 +26,18 @@ func (e Exec) OwnEnv(first ...string) []string {
 		env = append(env, "CCO_SESSION="+e.Session)
 	}
 	return append(env, e.Env...)
+}
+
+// Environment joins variables. Of two that have one name the last counts: programs take the first, or the last.
+func Environment(lists ...[]string) (env []string) {
+	last := map[string]string{}
+	for _, kv := range slices.Concat(lists...) {
+		if name, value, ok := strings.Cut(kv, "="); ok && name != "" {
+			last[name] = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		env = append(env, name+"="+last[name])
+	}
+	return env
 }

@@ -151,6 +151,10 @@ var rows = [...]Row{
 	{Name: "script"}, // part of cco
 }
 
+// otherPlaces are where agents that have no row keep logins and what was said.
+const otherPlaces = ".config/goose .continue .cursor .config/cursor .copilot .config/github-copilot .config/amp " +
+	".local/share/amp .factory .augment .config/crush .local/share/crush .config/io.datasette.llm"
+
 // others are tools of agents that have no row, and of models that ask for what they were taught elsewhere.
 var others = Tools{
 	Shell: "execute_command",

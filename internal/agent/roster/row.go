@@ -231,7 +231,8 @@ func Steering() (names []string) {
 
 // Private is everything of agents below a home that holds logins, settings or what was said: the directories in which
 // their logins and instructions stand, and logins that stand in the home itself.
-func Private() (names []string) {
+func Private() []string {
+	names := strings.Fields(otherPlaces)
 	for i := range rows {
 		for _, file := range append(rows[i].Logins, rows[i].Instructions) {
 			name := file

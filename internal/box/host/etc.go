@@ -18,9 +18,11 @@ const RealEtc = "/.etc"
 func Etc(p *jail.Plan, files []box.File) error {
 	if len(files) == 0 {
 		p.Mounts = append(p.Mounts, jail.Mount{Source: "/etc", Target: "/etc", Host: true})
+		profile(p, "/etc")
 		return nil
 	}
 	p.Mounts = append(p.Mounts, jail.Mount{Source: "/etc", Target: RealEtc, Host: true})
+	profile(p, RealEtc)
 	ours := map[string]bool{".": true} // the files, and every directory on the way to one
 	for _, f := range files {
 		if !filepath.IsLocal(f.Path) {
@@ -40,6 +42,19 @@ func Etc(p *jail.Plan, files []box.File) error {
 		}
 	}
 	return nil
+}
+
+// profile has login shells, which read the host's settings for them, keep the variables that they were given: most
+// systems set PATH anew there. A profile that is a link stays as it is.
+func profile(p *jail.Plan, etc string) {
+	const file, own, hosts = "/etc/profile", "/run/cco/profile", "/run/cco/profile.host"
+	if st, err := os.Lstat(file); err != nil || !st.Mode().IsRegular() {
+		return
+	}
+	p.Files = append(p.Files, jail.File{Path: own, Mode: 0o444,
+		Data: []byte("cco_given=$(export -p)\n. " + hosts + "\neval \"$cco_given\"\nunset cco_given\n")})
+	p.Mounts = append(p.Mounts, jail.Mount{Source: file, Target: hosts, File: true},
+		jail.Mount{Source: own, Target: filepath.Join(etc, "profile"), File: true, Own: true})
 }
 
 // linkBeside makes a link to every entry of the host in one directory of /etc, except where our files go.

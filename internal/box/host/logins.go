@@ -7,78 +7,55 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/native/jail"
+	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
-// logins are the files and directories below a home that hold logins, keys or the sessions of browsers. Agents reach
-// their models and the allowed hosts through the door, which adds what is needed.
+// logins are the directories below a home that hold logins, keys or the sessions of browsers, and such files in
+// directories that hold other things as well. Files in the home itself need no row.
 func logins() []string {
-	return append(roster.Private(),
-		// other agents
-		".config/goose", ".aider.conf.yml", ".continue", ".cursor", ".config/cursor", ".copilot", ".config/github-copilot",
-		".config/amp", ".local/share/amp", ".factory", ".augment",
-		// keys
-		".ssh", ".gnupg", ".age", ".config/age", ".config/sops", ".password-store", ".local/share/keyrings", ".pki",
-		".local/share/kwalletd", ".config/op", ".config/Bitwarden", ".config/Bitwarden CLI", ".vault-token", ".keychain",
-		".config/keybase", ".bitcoin", ".ethereum", ".electrum", ".config/solana",
-		// clouds and machines
-		".aws", ".azure", ".config/gcloud", ".boto", ".s3cfg", ".oci", ".kube", ".docker", ".config/containers",
-		".terraformrc", ".terraform.d/credentials.tfrc.json", ".config/doctl", ".config/hcloud", ".config/scw",
-		".config/linode-cli",
-		".config/flyctl", ".fly", ".config/heroku", ".local/share/heroku", ".netlify", ".config/netlify", ".vercel",
-		".local/share/com.vercel.cli", ".config/configstore", ".config/stripe", ".config/rclone", ".pulumi/credentials.json",
-		".config/wrangler", ".wrangler", ".config/cloudflared", ".cloudflared", ".ansible/vault_password",
-		".config/ngrok", ".ngrok2", ".bluemix",
-		// forges and registries
-		".netrc", "_netrc", ".authinfo", ".authinfo.gpg", ".hgrc", ".subversion/auth", ".git-credentials",
-		".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli",
-		".config/tea", ".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", ".config/pnpm/rc", ".pypirc", ".config/pip",
-		".pip/pip.conf", ".config/pypoetry/auth.toml", ".config/uv/uv.toml", ".local/share/uv/credentials",
-		".cargo/credentials.toml", ".cargo/credentials", ".gem/credentials", ".bundle/config", ".m2/settings.xml",
-		".m2/settings-security.xml", ".gradle/gradle.properties", ".ivy2/.credentials", ".sbt/.credentials",
-		".nuget/NuGet/NuGet.Config", ".composer/auth.json", ".config/composer/auth.json", ".hex/hex.config", ".condarc",
-		".cache/huggingface/token", ".huggingface", ".kaggle", ".config/helm/registry", ".jfrog",
-		// databases and mail
-		".pgpass", ".pg_service.conf", ".my.cnf", ".mylogin.cnf", ".config/rails", ".dbt/profiles.yml", ".snowflake",
-		".snowsql",
-		".databrickscfg", ".config/filezilla", ".lftprc", ".config/lftp",
-		".msmtprc", ".mbsyncrc", ".fetchmailrc", ".config/aerc", ".mutt", ".muttrc",
-		// more of them
-		".gitcookies", ".databricks.cfg", ".sentryclirc", ".vault_pass", ".cache/huggingface/stored_tokens",
-		".config/.wrangler", ".config/io.datasette.llm", ".config/crush", ".local/share/crush", ".config/snowflake",
-		".config/uv/credentials.toml", ".config/kaggle", ".config/coursier", ".local/share/gem", ".mc", ".step", ".talos",
-		".minikube", ".local/share/mkcert", ".config/borg", ".config/weechat", ".purple", ".config/1Password",
-		".config/keepassxc", ".config/KeePassXC", ".config/remmina", ".config/evolution", ".config/goa-1.0", ".offlineimaprc",
-		".Xauthority", ".ICEauthority", ".erlang.cookie", ".modal.toml", ".smbcredentials", ".passwd-s3fs", ".config/argocd",
-		".config/syncthing", ".config/gitlab", ".sbt/credentials", ".pnpmrc", ".gist", ".curlrc", ".wgetrc", ".Renviron",
-		".claude.json.backup",
-		// what was typed, and browsers
-		".sh_history", ".ksh_history", ".history", ".sqlite_history", ".rediscli_history", ".irb_history", ".Rhistory",
-		".ghci_history", ".scala_history", ".gdb_history", ".dbshell", ".viminfo", ".lesshst", ".local/share/atuin",
-		".local/state/bash", ".config/nushell/history.txt", ".config/nushell/history.sqlite3", ".local/share/powershell",
-		".var/app",
-		".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history", ".node_repl_history",
-		".local/share/fish/fish_history", ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium",
-		".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/Slack", ".config/discord",
-		".config/Signal", ".local/share/TelegramDesktop",
-		// macOS
-		"Library/Keychains", "Library/Cookies", "Library/Application Support/Claude",
-	)
+	return slices.Concat(roster.Private(), strings.Fields(`
+		.age .ansible/vault_password .aws .azure .bitcoin .bluemix .bundle/config .cache/huggingface/stored_tokens
+		.cache/huggingface/token .cargo/credentials .cargo/credentials.toml .cloudflared .composer/auth.json
+		.config/.wrangler .config/1Password .config/aerc .config/age .config/argocd .config/Bitwarden .config/borg
+		.config/BraveSoftware .config/chromium .config/cloudflared .config/composer/auth.json .config/configstore
+		.config/containers .config/coursier .config/discord .config/doctl .config/evolution .config/filezilla
+		.config/flyctl .config/gcloud .config/gh .config/git/credentials .config/gitlab .config/glab-cli .config/goa-1.0
+		.config/google-chrome .config/hcloud .config/helm/registry .config/heroku .config/hub .config/kaggle
+		.config/keepassxc .config/KeePassXC .config/keybase .config/lftp .config/linode-cli .config/microsoft-edge
+		.config/netlify .config/ngrok .config/nushell/history.sqlite3 .config/nushell/history.txt .config/op .config/pip
+		.config/pnpm/rc .config/pypoetry/auth.toml .config/rails .config/rclone .config/remmina .config/scw
+		.config/Signal .config/Slack .config/snowflake .config/solana .config/sops .config/stripe .config/syncthing
+		.config/tea .config/uv/credentials.toml .config/uv/uv.toml .config/vivaldi .config/weechat .config/wrangler
+		.dbt/profiles.yml .docker .electrum .ethereum .fly .gem/credentials .gnupg .gradle/gradle.properties
+		.hex/hex.config .huggingface .ivy2/.credentials .jfrog .kaggle .keychain .kube .local/share/atuin
+		.local/share/com.vercel.cli .local/share/fish/fish_history .local/share/gem .local/share/heroku
+		.local/share/keyrings .local/share/kwalletd .local/share/mkcert .local/share/powershell
+		.local/share/TelegramDesktop .local/share/uv/credentials .local/state/bash .m2/settings-security.xml
+		.m2/settings.xml .mc .minikube .mozilla .mutt .netlify .ngrok2 .nuget/NuGet/NuGet.Config .oci .password-store
+		.pip/pip.conf .pki .pulumi/credentials.json .purple .sbt/.credentials .sbt/credentials .snowflake .snowsql .ssh
+		.step .subversion/auth .talos .terraform.d/credentials.tfrc.json .thunderbird .var/app .vercel .wrangler
+		Library/Cookies Library/Keychains`),
+		[]string{".config/Bitwarden CLI", "Library/Application Support/Claude"})
 }
 
-// Logins are the logins and stores of keys below a home that exist, and more of them by their paths. All are real
-// paths. What the user has mounted by name was asked for, and is left out.
+// open are the files in a home itself that hold no login.
+func open() []string { return []string{".gitconfig", ".tool-versions"} }
+
+// Logins are the logins and stores of keys below a home that exist, and more of them by their paths: places that are
+// known, and the files in the home itself. All are real paths. What the user has mounted by name was asked for, and is
+// left out.
 func Logins(home string, mounts []box.Mount, more ...string) []string {
-	names := slices.Clone(more)
-	for _, name := range logins() {
-		names = append(names, filepath.Join(home, name))
-	}
+	resolved := rooms.Resolver{}
+	names := slices.Concat(more, each(home, logins()), filesIn(home, resolved))
 	var list []string
 	for _, name := range names {
-		real, err := filepath.EvalSymlinks(name)
+		real, _, err := resolved.Real(name)
 		asked := slices.ContainsFunc(mounts, func(m box.Mount) bool {
 			return filepath.Clean(m.Path) == name || filepath.Clean(m.Path) == real
 		})
@@ -87,6 +64,22 @@ func Logins(home string, mounts []box.Mount, more ...string) []string {
 		}
 	}
 	return list
+}
+
+// filesIn are the files in a home itself, also where they are links to files elsewhere in it.
+func filesIn(home string, resolved rooms.Resolver) (names []string) {
+	top, err := filepath.EvalSymlinks(home)
+	entries, _ := os.ReadDir(home) // what nobody can list needs no hiding
+	for _, e := range entries {
+		name := filepath.Join(home, e.Name())
+		if err != nil || e.IsDir() || slices.Contains(open(), e.Name()) {
+			continue
+		}
+		if real, st, err := resolved.Real(name); err == nil && st.Mode().IsRegular() && paths.Within(real, top) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Cover is a mount that empties a directory or a file.

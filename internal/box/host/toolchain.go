@@ -1,6 +1,7 @@
 package host
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,20 +20,20 @@ type toolchain struct {
 	parts         []string // patterns
 }
 
-// toolchains are the places of which existing parts are shown. Each part holds only published files: beside it are
-// npmrc, pip.conf, settings.xml, registries' tokens, keys. Directories for the user's own programs, such as ~/bin and
-// ~/.local/bin, may hold anything.
+// toolchains is the one table of what boxes and cages show of a home by themselves. Each part holds only published
+// files: beside it are npmrc, pip.conf, settings.xml, registries' tokens, keys.
 func toolchains() []toolchain {
 	unix := []string{"bin", "include", "lib"}
+	python := append(slices.Clone(unix), "openssl", "pyvenv.cfg", "share/terminfo")
 	shims := []string{"bin", "libexec", "shims", "version"}
-	installs := slices.Concat(
-		each("installs/node*/*", unix), each("installs/python/*", unix), each("installs/ruby/*", unix),
-		each("installs/java", []string{"*"}),
-		each("installs/bun/*", []string{"bin"}), each("installs/deno/*", []string{"bin"}), []string{"shims"})
+	installs := slices.Concat(each("installs/*/*", append(slices.Clone(python), "erts-*", "libexec", "releases", "share")),
+		each("installs/java", []string{"*"}), []string{"shims"})
 	goRoot := []string{"VERSION", "bin", "go.env", "lib", "pkg", "src"}
-	return []toolchain{
-		{".nvm", "NVM_DIR", append(each("versions/node/*", unix), "alias", "nvm-exec", "nvm.sh")},
-		{".config/nvm", "NVM_DIR", append(each("versions/node/*", unix), "alias", "nvm-exec", "nvm.sh")},
+	node := append(each("versions/node/*", unix), "alias", "nvm-exec", "nvm.sh")
+	conda := slices.Concat(python, []string{"condabin", "conda-meta", "libexec", "share", "x86_64-conda-linux-gnu"})
+	list := []toolchain{
+		{".nvm", "NVM_DIR", node},
+		{".config/nvm", "NVM_DIR", node},
 		{".fnm", "", each("node-versions/*/installation", unix)},
 		{".local/share/fnm", "", each("node-versions/*/installation", unix)},
 		{".volta", "VOLTA_HOME", slices.Concat([]string{"bin", "layout.v4", "tools/user"}, each("tools/image/node/*", unix),
@@ -41,26 +42,39 @@ func toolchains() []toolchain {
 			each("tools/image/packages/*", unix), each("tools/image/packages/@*/*", unix))},
 		{".nodenv", "NODENV_ROOT", slices.Concat(shims, each("versions/*", unix))},
 		{"n", "", append(each("n/versions/node/*", unix), "bin/node", "bin/npm", "bin/npx", "lib/node_modules/npm")},
-		{".bun", "", []string{"bin/bun", "bin/bunx"}},
+		{".bun", "", []string{"bin/bun", "bin/bunx", "install/global/node_modules"}},
 		{".deno", "", []string{"bin/deno"}},
+		{".local/share/pnpm", "", append(each("nodejs/*", unix), "pnpm", "pnpx", "global/*/node_modules", "global/*/.pnpm")},
 		{".asdf", "ASDF_DATA_DIR", slices.Concat(installs, each("installs/golang/*/go", goRoot),
 			[]string{"asdf.sh", "bin", "lib", "plugins/*/bin", "plugins/*/lib"})},
+		{".tool-versions", "", []string{"."}},
 		{".local/share/mise", "MISE_DATA_DIR", slices.Concat(installs, each("installs/go/*", goRoot))},
 		{".local/bin", "", []string{"mise", "uv", "uvx"}},
 		{".sdkman/candidates", "", slices.Concat([]string{"java/*"}, each("gradle/*", unix), each("kotlin/*", unix),
 			each("maven/*", []string{"bin", "boot", "lib"}))},
-		{".pyenv", "PYENV_ROOT", slices.Concat(shims, each("versions/*", unix), []string{"pyenv.d"})},
-		{".local/share/uv", "", each("python/*", unix)},
-		{".rustup", "RUSTUP_HOME", []string{"settings.toml", "toolchains"}},
+		{".pyenv", "PYENV_ROOT", slices.Concat(shims, each("versions/*", python), []string{"pyenv.d"})},
+		{".local/share/uv", "", slices.Concat(each("python/*", python), each("tools/*", python))},
+		{".local/share/pipx", "", each("venvs/*", python)},
+		{".local/pipx", "", each("venvs/*", python)},
+		// rustup makes the last one where it is missing, and ends where it can't.
+		{".rustup", "RUSTUP_HOME", []string{"settings.toml", "toolchains", "update-hashes"}},
 		{".cargo/bin", "", []string{"cargo", "cargo-clippy", "cargo-fmt", "cargo-miri", "clippy-driver", "rust-analyzer",
 			"rust-gdb", "rust-lldb",
 			"rustc", "rustdoc", "rustfmt", "rustup"}},
 		{".rbenv", "RBENV_ROOT", slices.Concat(shims, each("versions/*", unix))},
 		{".goenv", "GOENV_ROOT", slices.Concat(shims, each("versions/*", goRoot))},
 		{"sdk", "", each("go[0-9]*", goRoot)},
+		{".local/go", "", goRoot},
 		{".dotnet", "DOTNET_ROOT", []string{"dotnet", "host", "packs", "sdk", "sdk-manifests", "shared", "templates"}},
 		{".ghcup", "", append(each("ghc/*", unix), "bin")},
+		{".opam", "", each("*", []string{"bin", "lib", "share", "stublibs"})},
+		{".nix-profile", "", []string{"."}},
+		{".local/state/nix", "", []string{"profiles/profile"}},
 	}
+	for _, dir := range []string{"miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda"} {
+		list = append(list, toolchain{dir, "", append(each("envs/*", conda), conda...)})
+	}
+	return list
 }
 
 func each(dir string, parts []string) []string {
@@ -75,23 +89,94 @@ func each(dir string, parts []string) []string {
 type Shown struct {
 	Mounts []box.Mount
 	Links  map[string]string // names of programs, and their targets
+	Files  []box.File        // below the home: which versions of programs the user wants
 	Env    []string          // tells tools their place if it is not below the box's own home
 
-	paths rooms.Resolver
-	lists map[string][]string // what is in directories
+	home   string   // without links
+	logins []string // in it
+	paths  rooms.Resolver
+	lists  map[string][]string // what is in directories
 }
 
 // Find finds what the user has installed below home: the parts of toolchains, and the named programs, each one
 // separately, as a shell finds them in dirs. All of it is read-only in a box.
 func Find(home string, dirs, programs []string) *Shown {
-	s := &Shown{Links: map[string]string{}, paths: rooms.Resolver{}, lists: map[string][]string{}}
-	home = filepath.Clean(home)
+	s := newShown()
+	s.home, _ = filepath.EvalSymlinks(home)
+	s.find(filepath.Clean(home), dirs, programs)
+	return s
+}
+
+// Open finds more than Find: the directories of PATH below home as well, and ~/.local/bin, with the files that links in
+// them lead to. It never shows the home itself, a place of logins or what holds one.
+func Open(home string, dirs, programs []string) *Shown {
+	s := newShown()
+	home, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return s
+	}
+	s.home, s.logins = home, Logins(home, nil)
+	s.find(home, dirs, programs)
+	s.Files = versions(home)
+	for _, dir := range append(slices.Clone(dirs), filepath.Join(home, ".local/bin")) {
+		if filepath.IsAbs(dir) {
+			s.directory(filepath.Clean(dir))
+		}
+	}
+	all := slices.Clone(s.Mounts)
+	s.Mounts = slices.DeleteFunc(s.Mounts, func(m box.Mount) bool {
+		return slices.ContainsFunc(all, func(o box.Mount) bool { return o.Path != m.Path && paths.Within(m.Path, o.Path) })
+	})
+	return s
+}
+
+func newShown() *Shown {
+	return &Shown{Links: map[string]string{}, paths: rooms.Resolver{}, lists: map[string][]string{}}
+}
+
+// directory shows a directory of programs.
+func (s *Shown) directory(dir string) {
+	real, st, err := s.paths.Real(dir)
+	if err != nil || !st.IsDir() || !s.ofHome(real) {
+		return
+	}
+	if dir != real {
+		s.Links[dir] = real
+	}
+	if s.sees(real) {
+		return // with what its links lead to
+	}
+	s.show(real)
+	entries, _ := os.ReadDir(real) // what can't be read shows nothing
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		file, st, err := s.paths.Real(filepath.Join(real, e.Name()))
+		if err == nil && st.Mode().IsRegular() && s.ofHome(file) {
+			s.show(file)
+		}
+	}
+}
+
+// ofHome says whether something is in the home and may be shown because a name leads to it.
+func (s *Shown) ofHome(real string) bool {
+	return real != s.home && paths.Within(real, s.home) && !slices.ContainsFunc(s.logins, func(login string) bool {
+		return paths.Within(real, login) || paths.Within(login, real)
+	})
+}
+
+func (s *Shown) find(home string, dirs, programs []string) {
 	if real, _, err := s.paths.Real(home); err == nil {
 		for _, t := range toolchains() {
 			s.toolchain(home, real, t)
 		}
 	}
 	for _, name := range programs {
+		if filepath.IsAbs(name) {
+			s.program(name)
+			continue
+		}
 		for _, dir := range dirs {
 			program := filepath.Join(dir, name)
 			if st, err := os.Stat(program); filepath.IsAbs(dir) && err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
@@ -100,7 +185,6 @@ func Find(home string, dirs, programs []string) *Shown {
 			}
 		}
 	}
-	return s
 }
 
 func (s *Shown) toolchain(home, realHome string, t toolchain) {
@@ -184,7 +268,7 @@ func (s *Shown) link(name, real string) bool {
 }
 
 func (s *Shown) show(name string) {
-	if !s.sees(name) && !ofSystem(name) {
+	if !s.sees(name) && !s.ofSystem(name) {
 		s.Mounts = append(s.Mounts, box.Mount{Path: name})
 	}
 }
@@ -201,7 +285,7 @@ func (s *Shown) program(name string) {
 		return
 	}
 	s.show(packageOf(real))
-	if real != name && !s.sees(name) && !ofSystem(name) {
+	if real != name && !s.sees(name) && !s.ofSystem(name) {
 		s.Links[name] = real
 	}
 }
@@ -215,8 +299,13 @@ func SystemDirs() []string {
 	}
 }
 
-// ofSystem says whether every box sees a path.
-func ofSystem(name string) bool {
+// ofSystem says whether every box sees a path. The home may be there.
+func (s *Shown) ofSystem(name string) bool {
+	return OfSystem(name) && (s.home == "" || !paths.Within(name, s.home))
+}
+
+// OfSystem says whether a path is in one of the system's directories.
+func OfSystem(name string) bool {
 	return slices.ContainsFunc(SystemDirs(), func(dir string) bool { return paths.Within(name, dir) })
 }
 

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/paths"
 )
@@ -45,7 +47,9 @@ func private() []string {
 		".dotnet/corefx/cryptography/x509stores/my/key.pfx", ".dotnet/tools/mine", ".dotnet/mine",
 		".nuget/NuGet/NuGet.Config", ".ghcup/config.yaml",
 		".config/nvm/versions/node/v22/etc/npmrc", ".local/share/fnm/node-versions/v22/installation/etc/npmrc", ".jenv/x",
-		".local/share/pipx/shared/x",
+		".local/share/pipx/shared/x", ".local/share/pnpm/store/x", ".local/share/pnpm/rc", ".opam/config", ".opam/repo/x",
+		".condarc", "miniconda3/.condarc", "miniconda3/pkgs/x", ".conda/environments.txt",
+		".local/state/nix/x", ".local/go/mine",
 	}
 }
 
@@ -67,7 +71,12 @@ func programs() []string {
 		".local/share/uv/python/3/bin/python", ".rustup/toolchains/stable/bin/rustc", ".rustup/settings.toml",
 		".cargo/bin/cargo", ".rbenv/versions/3/bin/ruby",
 		".goenv/versions/1/bin/go", "sdk/go1.22/bin/go", ".dotnet/dotnet", ".dotnet/sdk/9/x.dll", ".ghcup/bin/ghc",
-		".ghcup/ghc/9/bin/ghc",
+		".ghcup/ghc/9/bin/ghc", ".local/share/pnpm/pnpm", ".local/share/pipx/venvs/x/bin/x", ".local/pipx/venvs/x/lib/y.py",
+		".local/go/bin/go", ".opam/default/bin/ocaml", ".nix-profile/bin/hello",
+		".local/state/nix/profiles/profile/bin/hello",
+		"miniconda3/bin/python", "anaconda3/bin/conda", "miniforge3/envs/x/bin/python", "mambaforge/lib/x.so",
+		"micromamba/envs/x/lib/y.py", ".conda/envs/x/bin/python", ".local/share/uv/tools/ruff/bin/ruff",
+		".asdf/installs/elixir/1/bin/elixir", ".tool-versions",
 	}
 }
 
@@ -142,5 +151,90 @@ func TestVersionsThatAreLinks(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"3.13/bin", "3/bin", "system/bin"}; !slices.Equal(got, want) {
 		t.Errorf("shown: %q, want %q", got, want)
+	}
+}
+
+// Guards against a directory on PATH that shows more than its programs: the home, a place of logins, what holds one,
+// the tree around a file that a link leads to.
+func TestOpenShowsDirectoriesOfPrograms(t *testing.T) {
+	home := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	shown := []string{"bin/deploy", ".local/bin/tool", ".local/share/app/versions/2/app", "dotfiles/bin/x",
+		".nvm/versions/node/v22/bin/node", ".local/share/pipx/venvs/black/lib/y.py", ".cargo/bin/mine"}
+	hidden := []string{".local/share/app/versions/2/other", ".ssh/id", ".fly/bin/flyctl", ".config/notes", "notes",
+		".config/gh/hosts.yml", "dotfiles/secret", ".cargo/credentials.toml", "project/.env", ".bashrc"}
+	lay(t, home, slices.Concat(shown, hidden, []string{".local/share/pipx/venvs/black/bin/black"})...)
+	for link, target := range map[string]string{
+		".local/bin/app": "../share/app/versions/2/app", ".local/bin/evil": "../../.ssh/id", "linked": "dotfiles/bin",
+		".local/bin/black": home + "/.local/share/pipx/venvs/black/bin/black", ".local/bin/all": home,
+	} {
+		must.Do(t, os.Symlink(target, filepath.Join(home, link)))
+	}
+	var dirs []string
+	for _, name := range []string{"", "bin", ".fly/bin", ".config", "linked", ".cargo/bin", "no/such"} {
+		dirs = append(dirs, filepath.Join(home, name))
+	}
+	s := Open(home, append(dirs, "bin", "/usr/bin"), nil)
+	for _, file := range shown {
+		if !s.sees(filepath.Join(home, file)) {
+			t.Errorf("%s is not shown", file)
+		}
+	}
+	for _, file := range hidden {
+		if s.sees(filepath.Join(home, file)) {
+			t.Errorf("%s is shown", file)
+		}
+	}
+	if s.Links[home+"/linked"] != home+"/dotfiles/bin" {
+		t.Errorf("links %q", s.Links)
+	}
+	for i, m := range s.Mounts {
+		if slices.ContainsFunc(s.Mounts[:i], func(o box.Mount) bool { return paths.Within(m.Path, o.Path) }) {
+			t.Errorf("%s is shown twice", m.Path)
+		}
+	}
+}
+
+// Guards against a program that silently is not there.
+func TestUnseenPrograms(t *testing.T) {
+	home := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	lay(t, home, ".fly/bin/flyctl", ".local/bin/venv", ".local/bin/fine", "venvs/t/bin/python", "tools/y/run",
+		".aws/helper")
+	must.Do(t, os.WriteFile(home+"/.local/bin/venv", []byte("#!"+home+"/venvs/t/bin/python -I\n"), 0o755))
+	must.Do(t, os.Symlink(home+"/venvs/t/bin/python", home+"/.local/bin/py"))
+	must.Do(t, os.Mkdir(home+"/links", 0o755))
+	must.Do(t, os.Symlink(home+"/.aws/helper", home+"/links/helper"))
+	dirs := []string{home + "/.local/bin", home + "/.fly/bin", home + "/links", "/usr/bin"}
+	got := Open(home, dirs, nil).Unseen(dirs)
+	want := map[string][]string{home + "/.fly/bin/flyctl": {"flyctl"}, home + "/.aws/helper": {"helper"}}
+	if !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	must.Do(t, os.Remove(home+"/.local/bin/py"))
+	want[home+"/venvs/t"] = []string{"venv"}
+	if got := Open(home, dirs, nil).Unseen(dirs); !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Guards against variables in mise's settings, which may be keys.
+func TestVersionsAlone(t *testing.T) {
+	home := t.TempDir()
+	for name, text := range map[string]string{".tool-versions": "nodejs 22\n",
+		".config/go/env": "GOPROXY=https://u:secret@host\nGOFLAGS=-mod=mod\n",
+		".config/mise/config.toml": "[env]\nKEY = 'secret'\n[tools]\nnode = '22'\npython = ['3.13', '3.12']\n" +
+			"[settings]\ngithub.token = 'secret'\n"} {
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o644))
+	}
+	for _, f := range versions(home) {
+		want := map[string]string{".tool-versions": "nodejs 22\n", ".config/go/env": "GOFLAGS=-mod=mod\n",
+			".config/mise/config.toml": "[tools]\nnode = \"22\"\npython = [\"3.13\", \"3.12\"]\n"}[f.Path]
+		if string(f.Data) != want {
+			t.Errorf("%s: %q, want %q", f.Path, f.Data, want)
+		}
+	}
+	must.Do(t, os.WriteFile(home+"/.config/mise/config.toml", []byte("[env\nsecret"), 0o644))
+	if files := versions(home); len(files) != 2 {
+		t.Errorf("%+v", files)
 	}
 }

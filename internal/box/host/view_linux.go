@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -14,8 +15,11 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// View is the machine as a program in the box sees it: the host's root read-only, and over it the differences.
+// View is the machine as a program in the box sees it: the host's root read-only, and over it the differences. The
+// user's home is an empty directory, in which toolchains and what the user names are shown.
 type View struct {
+	Home    string   // the user's, "" for none
+	home    string   // the same without links
 	Foreign bool     // the program is not the user whose files these are
 	points  []string // where no overlay may be above: something is mounted there, or will be
 	mounts  []jail.Mount
@@ -31,7 +35,17 @@ func (v *View) System(p *jail.Plan, etc []box.File) error {
 	if err != nil {
 		return err
 	}
-	v.points = append(v.points, MountPoints()...)
+	if home, ok := Real(v.Home); ok {
+		v.home = home
+	}
+	if v.home != "" && paths.Within("/usr", v.home) {
+		return fmt.Errorf("your home %s holds the system: set HOME to a directory of your own", v.home)
+	}
+	for _, at := range MountPoints() {
+		if !v.atHome(at) {
+			v.points = append(v.points, at)
+		}
+	}
 	for _, e := range entries {
 		switch name := "/" + e.Name(); name {
 		case "/proc", "/dev", "/run", "/tmp", "/etc", RealEtc, "/.empty":
@@ -57,14 +71,14 @@ func (v *View) System(p *jail.Plan, etc []box.File) error {
 
 // User is what a view has to know of the user whose machine it is.
 type User struct {
-	Home, Path string
-	Mounts     []box.Mount // what the user shows by name
-	Hidden     []string    // files that hold keys, beside those that are known
-	Shown      func() *Shown
+	Path   string
+	Mounts []box.Mount // what the user shows by name
+	Hidden []string    // files that hold keys, beside those that are known
+	Shown  *Shown      // what was found in the home
 }
 
 // Furnish decides what of the user's is shown and hidden: what names lead to that are looked up outside, the
-// directories of programs, the home without its logins.
+// directories of programs, the home with toolchains alone, and what the user names, without logins.
 func (v *View) Furnish(p *jail.Plan, u User) {
 	for _, name := range []string{"/run/systemd/resolve", "/run/resolvconf", "/run/current-system", "/run/opengl-driver"} {
 		v.Show(name, false)
@@ -72,31 +86,52 @@ func (v *View) Furnish(p *jail.Plan, u User) {
 	if conf, ok := Real("/etc/resolv.conf"); ok && paths.Within(conf, "/run") {
 		v.Show(conf, false)
 	}
-	for _, name := range append(filepath.SplitList(u.Path), u.Home) {
-		if filepath.IsAbs(name) {
-			v.ShowAnew(name)
+	for _, name := range filepath.SplitList(u.Path) {
+		if real, ok := Real(name); ok && !v.atHome(real) {
+			v.ShowAnew(real)
 		}
 	}
-	if u.Home != "" && !v.Sees(u.Home) {
-		v.toolchains(p, u.Shown())
+	if v.home != "" {
+		v.mounts = append(v.mounts, jail.Mount{Target: v.home, Empty: true})
+		v.toolchains(p, u.Shown)
 	}
 	for _, m := range u.Mounts {
 		v.Show(m.Path, m.Write)
 	}
-	for _, name := range Logins(u.Home, u.Mounts, u.Hidden...) {
-		if v.Sees(name) && (!v.Foreign || !Shut(name)) {
+	for _, name := range v.private(u) {
+		if v.sees(name) && (!v.Foreign || !Shut(name)) {
 			v.Hide(name)
 		}
 	}
 }
 
-// toolchains shows the parts of a home that its owner alone may enter, as native boxes do.
+// private are the logins in what the user shows, and the files that hold keys. Nothing else that is shown holds one.
+func (v *View) private(u User) []string {
+	if len(u.Mounts) == 0 {
+		return u.Hidden
+	}
+	return Logins(v.Home, u.Mounts, u.Hidden...)
+}
+
+// atHome says whether a path without links is the home or in it.
+func (v *View) atHome(name string) bool { return v.home != "" && paths.Within(name, v.home) }
+
+// toolchains shows what was found in the home. Names that are links stay links.
 func (v *View) toolchains(p *jail.Plan, s *Shown) {
 	for _, m := range s.Mounts {
-		v.Show(m.Path, false)
+		real, ok := Real(m.Path)
+		if ok && (v.atHome(real) || madeNew(real)) { // the rest of the machine is there
+			v.Show(real, false)
+		}
+		if ok && real != m.Path {
+			p.Links = append(p.Links, jail.Link{Path: m.Path, Target: real})
+		}
 	}
 	for name, target := range s.Links {
 		p.Links = append(p.Links, jail.Link{Path: name, Target: target})
+	}
+	for _, f := range s.Files {
+		p.Files = append(p.Files, jail.File{Path: filepath.Join(v.home, f.Path), Data: f.Data, Mode: uint32(f.Mode)})
 	}
 }
 
@@ -123,7 +158,7 @@ func (v *View) machine(t *part, name string, kind fs.FileMode) {
 	case kind.IsRegular():
 		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, File: true})
 	case !kind.IsDir():
-	case v.Foreign && Shut(name):
+	case v.Foreign && Shut(name), name == v.home: // which is made new
 		t.dir(name)
 	case !v.holdsMount(name):
 		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, Host: true})
@@ -172,8 +207,8 @@ func Shut(dir string) bool {
 	return err != nil || st.Mode().Perm()&0o004 == 0 || st.IsDir() && st.Mode().Perm()&0o001 == 0
 }
 
-// Sees says whether the program's user gets to a name, as far as that was decided.
-func (v *View) Sees(name string) bool {
+// sees says whether the program's user gets to a name, as far as that was decided.
+func (v *View) sees(name string) bool {
 	if slices.ContainsFunc(v.mounts, func(m jail.Mount) bool { return !m.Empty && paths.Within(name, m.Target) }) {
 		return true
 	}
@@ -182,7 +217,7 @@ func (v *View) Sees(name string) bool {
 			return false
 		}
 	}
-	return true
+	return !v.atHome(name)
 }
 
 // Real is the path by which the kernel reaches a name in the box: it follows no link on the way to a mount.

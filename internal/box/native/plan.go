@@ -79,6 +79,9 @@ func (d *starter) basePlan(b *box.Box, limits box.Limits) *jail.Plan {
 		Dirs:     []string{"/home", "/run", "/var/empty", "/var/lib", "/mnt", "/srv", "/root", "/etc"},
 	}
 	system(p)
+	if home, err := filepath.EvalSymlinks(d.opts.Home); err == nil && host.OfSystem(home) {
+		p.Mounts = append(p.Mounts, jail.Mount{Target: home, Empty: true}) // as a home below /opt is
+	}
 	if b.Spec.VM.Containers && d.opts.Nested {
 		nest(p)
 	}

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -221,17 +219,7 @@ func (r Room) Environment(b *box.Box, e box.Exec, before, after []string) []stri
 	if e.Session != "" {
 		own = append(own, "CCO_SESSION="+e.Session)
 	}
-	env := map[string]string{}
-	for _, kv := range slices.Concat(before, own, after, b.Spec.Env, e.Env) {
-		if k, v, ok := strings.Cut(kv, "="); ok && k != "" {
-			env[k] = v
-		}
-	}
-	list := make([]string, 0, len(env))
-	for _, k := range slices.Sorted(maps.Keys(env)) {
-		list = append(list, k+"="+env[k])
-	}
-	return list
+	return box.Environment(before, own, after, b.Spec.Env, e.Env)
 }
 
 // WorkDir is where a program starts.

@@ -2,6 +2,8 @@ package worktree
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,7 +57,7 @@ func (d *starter) basePlan(b *box.Box, e box.Exec, limits box.Limits) (*jail.Pla
 		Shared: true, UID: me.UID, GID: me.GID, Become: me.UID == 0, Tmp: limits.Memory / 2, Landlock: jail.IfPossible,
 		Seccomp: cage.Demand(b, cage.AcceptNoSeccomp),
 	}
-	v := &host.View{Foreign: me.UID == 0}
+	v := &host.View{Home: d.opts.Home, Foreign: me.UID == 0}
 	for _, name := range []string{filepath.Dir(b.Exchange), filepath.Dir(b.Dir), b.Exchange, d.opts.Home} {
 		v.KeepOpen(name)
 	}
@@ -74,8 +76,7 @@ func (d *starter) basePlan(b *box.Box, e box.Exec, limits box.Limits) (*jail.Pla
 
 // furnish decides what of the machine is hidden, and what is still shown of directories that are made new.
 func (d *starter) furnish(v *host.View, p *jail.Plan, b *box.Box) {
-	v.Furnish(p, host.User{Home: d.opts.Home, Path: d.opts.Path, Mounts: b.Spec.Mounts, Hidden: d.opts.Hidden,
-		Shown: d.shown})
+	v.Furnish(p, host.User{Path: d.opts.Path, Mounts: b.Spec.Mounts, Hidden: d.opts.Hidden, Shown: d.shown()})
 	// cco's own data holds every other session. If the home is in it, only the boxes and their sessions are hidden.
 	if data := filepath.Dir(b.Exchange); data != "/" && !paths.Within(d.opts.Home, data) {
 		v.Hide(data)
@@ -102,6 +103,15 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 		v.Add(jail.Mount{Source: real, Target: real, Host: !m.Door})
 	}
 	v.Add(append([]jail.Mount{r.Home}, r.Mounts...)...)
+	for _, f := range d.shown().Files { // in the session's own home as well, where shims look for them
+		own, at := filepath.Join("/run/cco/home", f.Path), filepath.Join(r.Place.Home, f.Path)
+		p.Files = append(p.Files, jail.File{Path: own, Data: f.Data, Mode: uint32(f.Mode)})
+		st, err := os.Lstat(filepath.Join(r.Home.Source, f.Path))
+		made := err == nil && st.Mode().IsRegular() && st.Size() == 0 // by an earlier mount
+		if !e.Own && (made || errors.Is(err, fs.ErrNotExist)) {
+			v.Add(jail.Mount{Source: own, Target: at, File: true, Own: true, Soft: true})
+		}
+	}
 	caches, err := r.CacheMounts(b, e, false)
 	if err != nil {
 		return nil, err
@@ -131,12 +141,12 @@ func (d *starter) plan(b *box.Box, r rooms.Room, e box.Exec, limits box.Limits) 
 func caged(b *box.Box, res jail.Result) []box.Layer {
 	user := "your own uid"
 	if os.Getuid() == 0 {
-		user = "a uid that nobody has: it sees what everybody may see, and of your home the toolchains"
+		user = "a uid that nobody has: it sees what everybody may see"
 	}
 	return append([]box.Layer{
 		{Name: "namespaces", Active: true, Detail: "user, mount, pid, net, ipc; the host name is yours"},
-		{Name: "root", Active: true, Detail: "the whole machine read-only but the session's own; cco's data, /run, /tmp, " +
-			"logins and stores of keys are out of sight"},
+		{Name: "root", Active: true, Detail: "the machine read-only but the session's own; of your home the toolchains " +
+			"alone; cco's data, /run and /tmp are out of sight"},
 		{Name: "repository", Active: true, Detail: "the session's own, with objects from the box's store; nothing of yours " +
 			"can be written"},
 		{Name: "user", Active: true, Detail: user + "; no capabilities, no new privileges"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,32 +99,93 @@ func lay(t *testing.T, home string, files ...string) {
 	}
 }
 
-// Guards against logins, keys and caches of the user's within an agent's reach.
-func TestTheHomeIsReadOnlyAndHasNoLogins(t *testing.T) {
-	home := gittest.Home(t)
-	must.Do(t, os.Chmod(home, 0o755))
-	hidden := []string{".ssh/id", ".netrc", ".npmrc", ".pgpass", ".claude/.credentials.json", ".codex/auth.json",
-		".gemini/oauth_creds.json", ".config/gh/hosts.yml", "keys/model"}
-	lay(t, home, append([]string{".aws/key", "notes", ".cache/tool/x", "go/bin/tool"}, hidden...)...)
-	must.Do(t, os.Symlink(filepath.Join(home, "keys"), filepath.Join(home, "linked")))
+// Guards against a home in which something can be read that nobody has asked to show, and against mounts that bring
+// logins along.
+func TestOfTheHomeOnlyToolchainsAreShown(t *testing.T) {
+	h := boxtest.LayHome(t, open(t))
+	lay(t, h.Dir, ".aws/key", ".config/gh/hosts.yml", ".config/tool/x", "keys/model", "shown/x")
+	must.Do(t, os.Symlink(h.Dir+"/keys", h.Dir+"/linked"))
 	b := testBox(t)
-	b.Spec.Mounts = []box.Mount{{Path: filepath.Join(home, ".aws")}}
+	b.Spec.Mounts = []box.Mount{{Path: h.Dir + "/.aws"}, {Path: h.Dir + "/shown"}}
 	o := testOptions()
-	o.Home, o.Hidden = home, []string{filepath.Join(home, "linked/model")}
+	o.Home, o.Path, o.Hidden = h.Dir, h.Path, []string{h.Dir + "/linked/model"}
+	b.Spec.RequireKernel = true
 	d, _ := created(t, o, b)
-	shell(t, d, b, box.Exec{}, `cd "$1"; shift
-		for f; do no grep -s secret "$f"; no touch "$f"; no rm "$f"; done
-		grep -q secret notes; grep -q secret .aws/key
-		no touch notes; no touch .aws/x; no touch .cache/tool/y; no mv .cache was; no touch go/bin/x; no mv .ssh was
+	if len(h.Hidden) < 246 {
+		t.Errorf("only %d places", len(h.Hidden))
+	}
+	shell(t, d, b, box.Exec{}, `for f; do no grep -s secret "$f"; no test -e "$f"; done
+		if grep -rls secret "$0"; then exit 8; fi`, append(h.Hidden, h.Dir+"/.config/gh/hosts.yml", h.Dir+"/keys/model")...)
+	shell(t, d, b, box.Exec{}, `cd "$1"; grep -q secret .aws/key; grep -q secret shown/x
+		[ "$(grep -rls secret . | sort | tr '\n' ' ')" = "./.aws/key ./shown/x " ]
+		no touch x .aws/x .local/bin/x .cargo/bin/x bin/mine; no mv .nvm was; no mkdir .ssh
 		[ "$HOME" != "$PWD" ]; touch "$HOME/x" "$HOME/.cache/x" /tmp/x /var/tmp/x /dev/shm/x
-		no ls /run/user /run/docker.sock`, append([]string{home}, hidden...)...)
+		no ls /run/user /run/docker.sock`, h.Dir)
 }
 
-// Guards against a data directory that is closed to others, within a home that is shown: no mount can be placed below a
-// directory of an overlay that its maker may not look into.
-func TestDataInAClosedDirectory(t *testing.T) {
-	home := gittest.Home(t)
+// Guards against programs of the user's that start outside and not in a box: login shells set PATH anew, and shims look
+// for their settings in the home.
+func TestToolchainsStartFromEveryShell(t *testing.T) {
+	h := boxtest.LayHome(t, open(t))
+	o := testOptions()
+	o.Home, o.Path, o.Env = h.Dir, h.Path, []string{"JAVA_HOME=/opt/java"}
+	b := testBox(t)
+	b.Spec.RequireKernel = true
+	d, _ := created(t, o, b)
+	for _, sh := range boxtest.Shells() {
+		for command, want := range h.Starts {
+			var out, errs bytes.Buffer
+			err := d.Run(t.Context(), b, box.Exec{Session: one, Argv: append(slices.Clone(sh), command+"; echo $JAVA_HOME"),
+				Stdout: &out, Stderr: &errs})
+			if err != nil || out.String() != want+"\n/opt/java\n" {
+				t.Errorf("%s %s: %v, %q, %s", sh, command, err, out.String(), errs.String())
+			}
+		}
+	}
+}
+
+// Guards against a box that lacks a program without a word.
+func TestWhatIsNotInTheBoxIsTold(t *testing.T) {
+	home := open(t)
+	for name, text := range map[string]string{".local/bin/a": "#!" + home + "/venvs/a/bin/python\n",
+		"venvs/a/bin/python": "#!/bin/sh\n", "other/bin/b": "#!/bin/sh\n"} {
+		must.Do(t, os.MkdirAll(filepath.Join(home, filepath.Dir(name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o755))
+	}
+	must.Do(t, os.Symlink(home+"/venvs/a/bin/python", home+"/venvs/a/bin/p"))
+	o := testOptions()
+	o.Home, o.Path = home, home+"/.local/bin:"+home+"/other/bin:"+o.Path
+	var told []string
+	b := testBox(t)
+	d := New(o)
+	report := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
+	must.Do(t, d.Create(t.Context(), b, report))
+	want := "not in this box: a; this line in your settings shows them: box.mounts = [\"" + home + "/venvs/a\"]"
+	if !slices.Contains(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	told, b.Spec.Mounts = nil, []box.Mount{{Path: home + "/venvs/a"}}
+	must.Do(t, d.Create(t.Context(), b, report))
+	if strings.Contains(strings.Join(told, " "), "not in this box") {
+		t.Errorf("told %q", told)
+	}
+	must.Get(d.Prepare(t.Context(), b, one))(t)
+	shell(t, d, b, box.Exec{}, "a; b")
+	must.Do(t, d.Destroy(t.Context(), b))
+}
+
+// open is a home into which others may look, as root's boxes are others.
+func open(t *testing.T) string {
+	t.Helper()
+	home := must.Get(filepath.EvalSymlinks(gittest.Home(t)))(t)
 	must.Do(t, os.Chmod(home, 0o755))
+	return home
+}
+
+// Guards against a data directory that is closed to others, within the home: no mount can be placed below a directory
+// of an overlay that its maker may not look into.
+func TestDataInAClosedDirectory(t *testing.T) {
+	home := open(t)
 	lay(t, home, "notes", ".ssh/id")
 	b := testBox(t)
 	b.Dir, b.Exchange = filepath.Join(home, "closed/data/boxes/box"), filepath.Join(home, "closed/data/exchange")
@@ -132,7 +194,7 @@ func TestDataInAClosedDirectory(t *testing.T) {
 	o.Home = home
 	b.Spec.RequireKernel = true
 	d, _ := created(t, o, b)
-	shell(t, d, b, box.Exec{}, `grep -q secret "$1/notes"; no cat "$1/.ssh/id"; no touch "$1/x" "$1/closed/x"
+	shell(t, d, b, box.Exec{}, `no cat "$1/notes"; no cat "$1/.ssh/id"; no touch "$1/x" "$1/closed/x"
 		[ "$(ls "$1/closed/data/boxes/box")" = "sessions
 tool" ]; touch "$HOME/x" x`, home)
 }

@@ -1,14 +1,18 @@
 // Package worktree starts programs at real paths of this machine. A session's workspace, home and exchange directory
 // are where the host has them, and its repository borrows from the box's own store, as everywhere. On Linux the kernel
-// shows the whole machine read-only around them. Elsewhere, or if the user accepts that, programs run as the user.
+// shows the machine read-only around them, and of the user's home the toolchains. Elsewhere, or if the user accepts
+// that, programs run as the user.
 package worktree
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -16,6 +20,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/probe"
 	"github.com/cco-dev/cco/internal/box/rooms"
+	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Options tell the driver about the host.
@@ -24,7 +29,7 @@ type Options struct {
 	Guard    string   // cco-guard on this machine; "" if there is none
 	Home     string   // the user's; "" means none
 	Path     string   // the user's PATH: its directories stay visible wherever they are
-	Programs []string // single programs, such as agents' CLIs, that root's boxes see wherever they are on Path
+	Programs []string // programs, such as agents' CLIs, that boxes see with their packages wherever they are on Path
 	Hidden   []string // files that hold keys, beside those that host knows
 	Env      []string // the user's environment, of which boxes get what is on a list
 }
@@ -44,7 +49,7 @@ func New(o Options) box.Driver {
 			if o.Home == "" {
 				return &host.Shown{}
 			}
-			return host.Find(o.Home, filepath.SplitList(o.Path), o.Programs)
+			return host.Open(o.Home, filepath.SplitList(o.Path), o.Programs)
 		})},
 	}
 }
@@ -73,7 +78,7 @@ func store(l rooms.Layout, session string) string { return filepath.Join(l.Sessi
 func (d *starter) Check(context.Context) error { return nil }
 
 // Make refuses a box that requires the kernel's isolation where there is none. Otherwise it marks the box as one
-// without it, and says so.
+// without it, and says so. It names the programs that the box can't start.
 func (d *starter) Make(ctx context.Context, b *box.Box, report box.Report) error {
 	if err := checkSpec(b); err != nil || b.Spec.NoKernel() {
 		return err
@@ -85,7 +90,26 @@ func (d *starter) Make(ctx context.Context, b *box.Box, report box.Report) error
 		report("no isolation: agents run as you, because %s", missing)
 		return nil
 	}
+	if err == nil {
+		d.tellUnseen(b, report)
+	}
 	return err
+}
+
+// tellUnseen names the programs on PATH that are in the home and that the box doesn't see, and what shows them.
+func (d *starter) tellUnseen(b *box.Box, report box.Report) {
+	missing := d.shown().Unseen(filepath.SplitList(d.opts.Path))
+	for _, at := range slices.Sorted(maps.Keys(missing)) {
+		if slices.ContainsFunc(b.Spec.Mounts, func(m box.Mount) bool { return paths.Within(at, filepath.Clean(m.Path)) }) {
+			continue
+		}
+		names, more := missing[at], ""
+		if len(names) > 5 {
+			names, more = names[:5], fmt.Sprintf(" and %d more", len(names)-5)
+		}
+		report("not in this box: %s%s; this line in your settings shows them: box.mounts = [%q]",
+			strings.Join(names, ", "), more, at)
+	}
 }
 
 func checkSpec(b *box.Box) error {
@@ -151,8 +175,8 @@ func (d *starter) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 	return []box.Layer{none}, nil
 }
 
-// unkept are the probes that get through even with the kernel's isolation: a worktree box shows the machine as the user
-// sees it.
+// unkept are the probes that get through even with the kernel's isolation: a worktree box shows the machine outside of
+// the home as the user sees it.
 func unkept() []string { return []string{"host-home", "host-repository-read"} }
 
 // Promises names the probes that must hold: with the kernel's isolation, all but those in unkept.

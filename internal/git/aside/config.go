@@ -1,14 +1,17 @@
 package aside
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // shown are the sections of the user's configuration that a private repository has too. Programs that they name run in
@@ -19,7 +22,7 @@ const shown = "core user author committer init branch remote url submodule pull 
 
 // hidden are the keys in them that it has not: hooks, signing, ways to log in, and what is its own.
 const hidden = "hookspath fsmonitor sshcommand askpass gitproxy proxy signingkey gpgsign forcesignannotated " +
-	"showsignature verifysignatures worktree bare repositoryformatversion"
+	"showsignature verifysignatures worktree bare repositoryformatversion templatedir"
 
 // known are the extensions of a repository that a private one need not have: it has refs in files and one
 // configuration, whatever the user's has.
@@ -49,16 +52,67 @@ func (p *part) config(ctx context.Context) ([]byte, error) {
 	if p.worktree != "" {
 		ours = append(ours, git.Setting{Key: "core.worktree", Value: p.worktree})
 	}
-	cleaned, err := clean(all)
+	cleaned, err := clean(all, shown)
 	if err != nil {
 		return nil, err
 	}
 	return render(append(ours, cleaned...)), nil
 }
 
+// named are the settings that name a file of the user's, and where git looks for it below the directory of settings if
+// they don't.
+func named() map[string]string {
+	return map[string]string{"core.excludesfile": "git/ignore", "core.attributesfile": "git/attributes",
+		"commit.template": ""}
+}
+
+// Personal gives the user's own settings of git without hooks, and the files that they name. Without logins it lacks
+// ways to log in and to sign as well.
+func Personal(ctx context.Context, home string, logins bool) (config []byte, files []string, err error) {
+	// Where there is no repository: one could name files to include.
+	out, err := git.NewHost("/").Out(ctx, "config", "--global", "--includes", "-z", "--list")
+	if err != nil && proc.Code(err) != 128 { // there is none, or git can't read it outside either
+		return nil, nil, fmt.Errorf("read your settings of git: %w", err)
+	}
+	cleaned := slices.DeleteFunc(git.ParseConfig(out), func(s git.Setting) bool {
+		section, _, key := splitKey(s.Key)
+		return strings.HasPrefix(section, "include") ||
+			slices.Contains(strings.Fields("hookspath fsmonitor templatedir"), key)
+	})
+	if !logins {
+		if cleaned, err = clean(cleaned, shown+" alias safe gc maintenance pack protocol"); err != nil {
+			return nil, nil, err
+		}
+	}
+	at := map[string]string{}
+	for key, name := range named() {
+		if name != "" {
+			at[key] = filepath.Join(cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), name)
+		}
+	}
+	var all []git.Setting
+	for _, s := range cleaned {
+		if _, isFile := named()[s.Key]; isFile {
+			at[s.Key] = s.Value
+		} else {
+			all = append(all, s)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(at)) {
+		file := at[key]
+		if rest, ok := strings.CutPrefix(file, "~/"); ok {
+			file = filepath.Join(home, rest)
+		}
+		if st, err := os.Stat(file); err == nil && st.Mode().IsRegular() && filepath.IsAbs(file) {
+			files, all = append(files, file), append(all, git.Setting{Key: key, Value: file})
+		}
+	}
+	return render(all), files, nil
+}
+
 // clean leaves only what is shown, without logins. An extension that is not understood is an error: git inside would
 // read the repository wrongly.
-func clean(all []git.Setting) (kept []git.Setting, err error) {
+func clean(all []git.Setting, shown string) (kept []git.Setting, err error) {
 	for _, s := range all {
 		section, name, key := splitKey(s.Key)
 		if section == "extensions" && key != "objectformat" && !slices.Contains(strings.Fields(known), key) {

@@ -4,9 +4,13 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/git/aside"
+	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -64,5 +68,33 @@ func TestConfigIsCleaned(t *testing.T) {
 	r.main.Git("config", "extensions.unheardOf", "true")
 	if err := r.repo.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "unheardof") {
 		t.Errorf("Refresh: %v", err)
+	}
+}
+
+// Guards against a login or a hook of the user's own settings in a cage, and against settings that are lost there.
+func TestPersonalSettings(t *testing.T) {
+	home := gittest.Home(t)
+	for name, text := range map[string]string{
+		".gitconfig": "[user]\n\tname = Ada\n[alias]\n\tst = status\n[include]\n\tpath = more\n" +
+			"[core]\n\thooksPath = ~/hooks\n\texcludesFile = ~/ignored\n[credential]\n\thelper = store\n" +
+			"[http]\n\textraHeader = \"Authorization: secret\"\n" +
+			"[url \"https://u:secret@host/\"]\n\tinsteadOf = x:\n[commit]\n\ttemplate = ~/gone\n\tgpgSign = true\n",
+		"more": "[pull]\n\trebase = true\n[remote \"x\"]\n\turl = https://u:secret@host/r\n", "ignored": "*.o\n",
+	} {
+		must.Do(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
+	}
+	config, files, err := aside.Personal(t.Context(), home, false)
+	want := "[user]\n\tname = \"Ada\"\n[alias]\n\tst = \"status\"\n[pull]\n\trebase = \"true\"\n" +
+		"[remote \"x\"]\n\turl = \"https://host/r\"\n[core]\n\texcludesfile = \"" + home + "/ignored\"\n"
+	if err != nil || string(config) != want || !slices.Equal(files, []string{home + "/ignored"}) {
+		t.Errorf("%v, %q\n%s\nwant\n%s", err, files, config, want)
+	}
+	config, _, err = aside.Personal(t.Context(), home, true)
+	if text := string(config); err != nil || !strings.Contains(text, "helper") || strings.Contains(text, "hooks") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	must.Do(t, os.Remove(filepath.Join(home, ".gitconfig")))
+	if config, files, err := aside.Personal(t.Context(), home, false); err != nil || len(config)+len(files) > 0 {
+		t.Errorf("without settings: %v, %q, %s", err, files, config)
 	}
 }

@@ -46,9 +46,6 @@ func Choose(ctx context.Context, tool, want string) (way Way, lacking string, er
 func (c *Cage) barePlan(p *jail.Plan, v *host.View, e box.Exec) (*jail.Plan, error) {
 	extra := e.Env
 	var keys []Mount
-	if home, ok := host.Real(c.User.Home); ok {
-		v.Add(jail.Mount{Source: home, Target: home})
-	}
 	if !c.Alone {
 		env, err := c.bareHome(e.Dir, v.Add)
 		if err != nil {

@@ -70,6 +70,8 @@ type User struct {
 	Hidden []string    // files that hold keys, beside those that are known
 	Shown  []box.Mount // what the user shows by name
 	Pass   []string    // variables of the user's that are passed, beside those that are known
+	// Git gives the user's own settings of git without logins and hooks, and the files that they name.
+	Git func() (config []byte, files []string, err error)
 	// Sockets are agents of keys that the user shows, by their names.
 	Sockets []string
 }

@@ -54,13 +54,19 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	me := cage.Me()
 	p := &jail.Plan{Shared: true, Network: !c.Alone, UID: me.UID, GID: me.GID, Tmp: limits.Memory / 2,
 		Landlock: jail.IfPossible}
-	v := &host.View{}
+	v := &host.View{Home: c.User.Home}
 	if err := v.System(p, e.Etc); err != nil {
 		return nil, err
 	}
-	v.Furnish(p, host.User{Home: c.User.Home, Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden})
+	tools, err := c.toolchains()
+	if err != nil {
+		return nil, err
+	}
+	v.Furnish(p, host.User{Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden, Shown: tools})
 	v.Hide(c.Data)
-	v.Show(c.Tool, false)
+	for _, name := range []string{"cco", "cco-box", "cco-guard"} { // settings of agents name the hook
+		v.Show(filepath.Join(filepath.Dir(c.Tool), name), false)
+	}
 	if c.bare() {
 		return c.barePlan(p, v, e)
 	}
@@ -116,27 +122,20 @@ func (c *Cage) program(p *jail.Plan, e box.Exec, extra []string) *jail.Plan {
 	return p
 }
 
-// home shows the home with caches of the cage's own over the user's, and the agent's part of it.
+// home puts caches of the cage's own into the home, layers over the user's in them, and the agent's part of the home.
 func (c *Cage) home(v *host.View, start string) (env []string, err error) {
 	home, ok := host.Real(c.User.Home)
 	if !ok {
 		return nil, nil
 	}
-	var lacking []string
 	for _, name := range guard.CacheRoots(home) {
-		missing, err := c.cache(v, home, name)
-		if err != nil {
-			return nil, err
-		}
-		if missing {
-			lacking = append(lacking, strings.TrimPrefix(name, home+"/"))
-		}
+		err = errors.Join(err, c.cache(v, home, name, false))
 	}
-	v.Add(jail.Mount{Source: home, Target: home, Host: true, With: lacking})
-	for _, at := range host.MountPoints() {
-		if at != home && paths.Within(at, home) {
-			v.Show(at, false)
-		}
+	for _, name := range host.Caches(home) {
+		err = errors.Join(err, c.cache(v, home, name, true))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c.agentHome(start, v.Add)
 }
@@ -144,27 +143,23 @@ func (c *Cage) home(v *host.View, start string) (env []string, err error) {
 // usual are the caches that a cage has even where the user has none.
 func usual() []string { return []string{".cache", "go", ".npm", ".cargo", ".gradle", ".m2"} }
 
-// cache shows a cache of the cage's own, over the user's where there is one.
-func (c *Cage) cache(v *host.View, home, name string) (missing bool, err error) {
-	own, err := c.layer("caches", strings.TrimPrefix(name, home+"/"))
-	if err != nil {
-		return false, err
+// cache shows a cache of the cage's own, or a layer of its own over the user's. Nothing is laid over what the cage
+// itself is in.
+func (c *Cage) cache(v *host.View, home, name string, layered bool) error {
+	rel := strings.TrimPrefix(name, home+"/")
+	real, there := host.Real(name)
+	// A tool that the user never ran has none: its directory would only be something that other tools stumble over.
+	if paths.Within(name, c.Worktree) || !there && !slices.Contains(usual(), rel) ||
+		layered && (paths.Within(c.Worktree, real) || paths.Within(real, c.Worktree) || paths.Within(c.Data, real)) {
+		return nil
 	}
-	real, _ := host.Real(name)
-	st, err := os.Stat(name)
-	switch {
-	case errors.Is(err, os.ErrNotExist) && !slices.Contains(usual(), strings.TrimPrefix(name, home+"/")):
-		// A tool that the user never ran: its directory would only be something that other tools stumble over.
-	case errors.Is(err, os.ErrNotExist):
-		v.Add(jail.Mount{Source: filepath.Join(own, "upper"), Target: name, Write: true})
-		return true, nil
-	case err != nil || !st.IsDir() || real == "":
-	case paths.Within(c.Worktree, real) || paths.Within(real, c.Worktree) || paths.Within(c.Data, real):
-		// Nothing may be laid over what the cage itself is in.
-	default:
-		v.Add(jail.Mount{Source: real, Target: real, Write: true, Layer: own})
+	own, err := c.layer("caches", rel)
+	m := jail.Mount{Source: filepath.Join(own, "upper"), Target: name, Write: true}
+	if layered {
+		m = jail.Mount{Source: real, Target: name, Write: true, Layer: own}
 	}
-	return false, nil
+	v.Add(m)
+	return err
 }
 
 // keep holds what git outside believes. Directories above are held as well: they could be moved away otherwise.

@@ -5,11 +5,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/boxtest"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/programs"
 )
@@ -64,21 +66,22 @@ func TestOnlyTheWorktreeCanBeWritten(t *testing.T) {
 	p := newPlace(t, "bash")
 	lay(t, map[string]string{
 		p.home + "/notes": "mine\n", p.home + "/.ssh/id": "secret\n", p.outside + "/file": "theirs\n",
-		p.home + "/.cache/tool/x": "cached\n", p.worktree + "/code": "old\n", p.worktree + "/.claude/settings.json": "{}\n",
+		p.home + "/.cache/pip/x": "cached\n", p.worktree + "/code": "old\n", p.worktree + "/.claude/settings.json": "{}\n",
 	})
 	p.shell(t, `
 		echo new > code; mkdir sub; mv code sub/code
-		grep -q mine ~/notes; no touch ~/notes; no touch ~/new; no chmod 600 ~/notes; no touch -d 2001-01-01 ~/notes
+		no cat ~/notes; no touch ~/notes; no touch ~/new; no chmod 600 ~/notes; no touch -d 2001-01-01 ~/notes
+		no touch `+p.outside+`/new; no chmod 600 `+p.outside+`/file; no touch -d 2001-01-01 `+p.outside+`/file
 		no touch `+p.outside+`/file; no rm `+p.outside+`/file; no mv ~/src ~/other
 		no grep -s secret ~/.ssh/id; no ls `+p.cage.Data+`/guard
 		touch /tmp/x /var/tmp/x /dev/shm/x
-		grep -q cached ~/.cache/tool/x; echo changed > ~/.cache/tool/x; mkdir -p ~/.npm/_cacache
+		grep -q cached ~/.cache/pip/x; echo changed > ~/.cache/pip/x; mkdir -p ~/.npm/_cacache
 		no touch .claude/settings.json; no mv .claude .c; no rm -rf .claude; no mkdir .codex/x
 		no touch .mcp.json/x; no rmdir .mcp.json
 		[ "$(ls -d /proc/[0-9]* | wc -l)" -lt 10 ]
 		[ -z "$SECRET" ]; [ -d /run/cco/held ]; no touch /run/cco/held/x; no mount -t tmpfs x /run/cco`)
 	for name, want := range map[string]string{
-		p.home + "/.cache/tool/x": "cached\n", p.worktree + "/sub/code": "new\n", p.home + "/notes": "mine\n",
+		p.home + "/.cache/pip/x": "cached\n", p.worktree + "/sub/code": "new\n", p.home + "/notes": "mine\n",
 	} {
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s holds %q, %v", name, got, err)
@@ -87,7 +90,7 @@ func TestOnlyTheWorktreeCanBeWritten(t *testing.T) {
 	if _, err := os.Lstat(p.home + "/.npm"); err == nil {
 		t.Error("a cache was made in the user's home")
 	}
-	p.shell(t, `grep -q changed ~/.cache/tool/x; [ -d ~/.npm/_cacache ]`)
+	p.shell(t, `grep -q changed ~/.cache/pip/x; [ -d ~/.npm/_cacache ]`)
 	p.cage.Release()
 	if all := must.Get(os.ReadDir(p.worktree))(t); len(all) != 2 {
 		t.Errorf("left in the worktree: %v", all)
@@ -186,6 +189,35 @@ func TestTheWaysOutAreShut(t *testing.T) {
 	}
 }
 
+// Guards against a home in which something can be read that nobody has asked to show, and against programs of the
+// user's that start outside and not in a cage.
+func TestOfTheHomeOnlyToolchainsAreShown(t *testing.T) {
+	for _, way := range []Way{Namespaces, Landlock} {
+		t.Run(string(way), func(t *testing.T) {
+			p := newPlace(t, "bash")
+			h := boxtest.LayHome(t, p.home)
+			p.cage.Way, p.cage.User.Path = way, h.Path
+			p.cage.User.Shown = []box.Mount{{Path: p.home + "/shown"}}
+			lay(t, map[string]string{p.home + "/shown/x": "secret\n", p.home + "/shown/.env": "x\n",
+				p.home + "/.aws/credentials": "secret\n", p.home + "/.npm/_cacache/x": "cached\n",
+				p.worktree + "/hidden": strings.Join(append(h.Hidden, p.home+"/.aws/credentials"), "\n") + "\n"})
+			p.shell(t, `while read -r f; do no grep -s secret "$f"; done < hidden; grep -q secret `+p.home+`/shown/x
+				[ "$(grep -rls secret `+p.home+` | grep -v '^`+p.worktree+`/')" = `+p.home+`/shown/x ]`)
+			for _, sh := range boxtest.Shells() {
+				var script string
+				for command, want := range h.Starts {
+					script += "[ \"$(" + command + ")\" = " + want + " ] || echo " + command + " >&2\n"
+				}
+				var errs bytes.Buffer
+				e := box.Exec{Argv: append(slices.Clone(sh), script), Dir: p.worktree, Stderr: &errs}
+				if err := p.cage.Run(t.Context(), e); err != nil || errs.Len() > 0 {
+					t.Errorf("%s: %v, %s", sh, err, errs.String())
+				}
+			}
+		})
+	}
+}
+
 // Guards against rules that let something of the machine change, or be seen, that mounts hold.
 func TestRulesAloneHold(t *testing.T) {
 	p := newPlace(t, "bash")
@@ -194,13 +226,15 @@ func TestRulesAloneHold(t *testing.T) {
 		p.home + "/notes": "mine\n", p.home + "/.ssh/id": "secret\n", p.home + "/.config/gh/hosts.yml": "secret\n",
 		p.home + "/.config/other": "mine\n", p.outside + "/file": "theirs\n", p.worktree + "/code": "old\n",
 	})
+	at := "H=" + p.home + "; no [ \"$H\" = \"$HOME\" ]\n"
 	must.Do(t, os.Symlink(p.home+"/.ssh", p.home+"/keys"))
-	p.shell(t, `
+	p.shell(t, at+`
 		echo new > code; mkdir sub; mv code sub/code; echo x > "$TMPDIR/x"; mkdir -p "$XDG_CACHE_HOME/x" "$GOPATH"
-		grep -q mine ~/notes; grep -q mine ~/.config/other
-		no grep -rs secret ~/.ssh ~/keys ~/.config/gh; no ls `+p.cage.Data+`/guard/x/runs/*.run/..
-		no touch ~/new; no rm ~/notes; no mv ~/notes notes; no ln ~/notes hard; no truncate -s 0 ~/notes
-		no sh -c 'echo >> ~/notes'; no mv ~/src ~/other; no touch `+p.outside+`/x; no touch /tmp/x /dev/shm/x /var/tmp/x
+		no grep -q mine $H/notes; no grep -q mine $H/.config/other
+		no grep -rs secret $H/.ssh $H/keys $H/.config/gh; no ls `+p.cage.Data+`/guard/x/runs/*.run/..
+		no touch $H/new ~/new; no rm $H/notes; no mv $H/notes notes; no ln $H/notes hard; no truncate -s 0 $H/notes
+		no sh -c 'echo >> $1/notes' sh $H; no mv $H/src $H/other
+		no touch `+p.outside+`/x; no touch /tmp/x /dev/shm/x /var/tmp/x
 		no cat /proc/$PPID/environ; no kill -0 $PPID; no kill -0 `+strconv.Itoa(os.Getpid())+`
 		no sh -c 'echo 1 > /proc/sys/kernel/core_pattern'; no unshare -U true; no unshare -m true
 		[ -z "$SECRET" ]

@@ -187,14 +187,9 @@ func ignoreMissing(err error) error {
 }
 
 func readBounded(name string) ([]byte, error) {
-	st, err := os.Lstat(name)
+	st, err := os.Stat(name)
 	if err != nil {
 		return nil, err
-	}
-	if st.Mode()&fs.ModeSymlink != 0 {
-		if st, err = os.Stat(name); err != nil {
-			return nil, err
-		}
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxCopied {
 		return nil, errors.New(name + " is no file of settings")

@@ -1,12 +1,12 @@
 package caged
 
 import (
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/host"
 )
 
@@ -24,6 +24,23 @@ func (c *Cage) agent() (roster.Row, bool) {
 	return roster.Row{}, false
 }
 
+// toolchains are what a program sees of the user's home: what boxes see of it, the program itself and settings of git.
+func (c *Cage) toolchains() (*host.Shown, error) {
+	if c.Alone {
+		return &host.Shown{}, nil
+	}
+	s := host.Open(c.User.Home, filepath.SplitList(c.User.Path), []string{c.Program})
+	if c.User.Git == nil {
+		return s, nil
+	}
+	config, named, err := c.User.Git()
+	s.Files = append(s.Files, box.File{Path: ".gitconfig", Data: config, Mode: 0o444})
+	for _, name := range named {
+		s.Mounts = append(s.Mounts, box.Mount{Path: name})
+	}
+	return s, err
+}
+
 // environment is the user's, less what may hold a login: variables on the list that all boxes have, those of the agent
 // itself, and those that the user names.
 func (c *Cage) environment(extra []string) []string {
@@ -36,18 +53,7 @@ func (c *Cage) environment(extra []string) []string {
 			env = append(env, kv)
 		}
 	}
-	extra = append([]string{"HOME=" + c.User.Home, "PATH=" + c.User.Path, "IS_SANDBOX=1"}, extra...)
-	// Of two that have one name programs take the first, or the last.
-	last := map[string]string{}
-	for _, kv := range append(env, extra...) {
-		name, value, _ := strings.Cut(kv, "=")
-		last[name] = value
-	}
-	env = nil
-	for _, name := range slices.Sorted(maps.Keys(last)) {
-		env = append(env, name+"="+last[name])
-	}
-	return env
+	return box.Environment(env, []string{"HOME=" + c.User.Home, "PATH=" + c.User.Path, "IS_SANDBOX=1"}, extra)
 }
 
 // matches compares a variable's name with one of a list, which may end in a star.

@@ -99,7 +99,7 @@ func (p *Plan) openTrees() ([]int, error) {
 	trees := make([]int, len(p.Mounts))
 	handed := CgroupFDs + p.Cgroups
 	for i, m := range p.Mounts {
-		if m.Empty {
+		if m.Empty || m.Own {
 			continue
 		}
 		if m.Handed {
@@ -208,12 +208,23 @@ func (p *Plan) furnish(root int) error {
 	if err := p.mountEmpty(root); err != nil {
 		return err
 	}
+	return p.makeBelow(root, "/")
+}
+
+// makeBelow makes the plan's directories, links and files below a directory.
+func (p *Plan) makeBelow(root int, top string) error {
 	for _, dir := range p.Dirs {
+		if !paths.Within(dir, top) {
+			continue
+		}
 		if err := makeDir(root, dir); err != nil {
 			return step("make "+dir, err)
 		}
 	}
 	for _, l := range p.Links {
+		if !paths.Within(l.Path, top) {
+			continue
+		}
 		if err := makeDir(root, path.Dir(l.Path)); err != nil {
 			return step("make "+l.Path, err)
 		}
@@ -222,6 +233,9 @@ func (p *Plan) furnish(root int) error {
 		}
 	}
 	for _, f := range p.Files {
+		if !paths.Within(f.Path, top) {
+			continue
+		}
 		if err := writeFile(root, f); err != nil {
 			return step("write "+f.Path, err)
 		}
@@ -255,7 +269,16 @@ func (p *Plan) mountEmpty(root int) error {
 func (p *Plan) place(root, tree int, m Mount) error {
 	switch {
 	case m.Empty:
-		return p.hide(root, m)
+		if err := p.hide(root, m); err != nil {
+			return err
+		}
+		return p.makeBelow(root, m.Target)
+	case m.Own:
+		own, err := OpenTree(m)
+		if err != nil {
+			return err
+		}
+		return attach(root, own, m)
 	case m.Copy:
 		return p.copyIn(root, tree, m)
 	default:

@@ -18,9 +18,6 @@ import (
 // overlaid says whether a mount is shown through an overlay, if possible.
 func (m Mount) overlaid() bool { return m.Layer != "" || m.Host && !m.File && !m.Write }
 
-// alone says whether a mount has an overlay of its own.
-func (m Mount) alone() bool { return m.Layer != "" || len(m.With) > 0 }
-
 // openLayers opens the directories of layers, by the mounts' places, while their names still lead to them.
 func (p *Plan) openLayers() (map[int][2]int, error) {
 	layers := map[int][2]int{}
@@ -78,7 +75,7 @@ func tops(mounts []Mount) []*top {
 func outermost(mounts []Mount) []*top {
 	var list []*top
 	for i, m := range mounts {
-		if !m.overlaid() || m.alone() {
+		if !m.overlaid() || m.Layer != "" {
 			continue
 		}
 		at := slices.IndexFunc(list, func(t *top) bool { return common(t.dir, m.Source) != "/" })
@@ -130,8 +127,8 @@ func (p *Plan) layOver(trees []int, layers map[int][2]int, tops []*top, empty st
 			continue
 		}
 		dir := trees[i]
-		if m.alone() {
-			tree, err := m.layered(i, dir, layers)
+		if m.Layer != "" {
+			tree, err := layered(dir, layers[i])
 			_ = unix.Close(dir)
 			if err != nil {
 				return &missing{"layers over directories of yours", step("layer over "+m.Source, err)}
@@ -194,36 +191,12 @@ func overlay(dir int, empty string) (int, error) {
 	return makeOverlay(unix.MOUNT_ATTR_RDONLY, [2]string{"lowerdir", byFD(dir) + ":" + empty})
 }
 
-// layered shows a directory below a layer that is written to, or with directories that it lacks.
-func (m Mount) layered(i, dir int, layers map[int][2]int) (int, error) {
-	if m.Layer != "" {
-		layer := layers[i]
-		defer closeFD(layer[0])
-		defer closeFD(layer[1])
-		return makeOverlay(0, [2]string{"lowerdir", byFD(dir)}, [2]string{"upperdir", byFD(layer[0])},
-			[2]string{"workdir", byFD(layer[1])})
-	}
-	over := ".with" + strconv.Itoa(i) // in the new root, which we are in
-	for _, name := range m.With {
-		if err := makeAll(path.Join(over, name)); err != nil {
-			return -1, err
-		}
-	}
-	return makeOverlay(unix.MOUNT_ATTR_RDONLY, [2]string{"lowerdir", over + ":" + byFD(dir)})
-}
-
-// makeAll makes a directory with those above it.
-func makeAll(name string) error {
-	if name == "." {
-		return nil
-	}
-	if err := makeAll(path.Dir(name)); err != nil {
-		return err
-	}
-	if err := unix.Mkdir(name, 0o755); err != nil && err != unix.EEXIST {
-		return err
-	}
-	return nil
+// layered shows a directory below a layer that is written to.
+func layered(dir int, layer [2]int) (int, error) {
+	defer closeFD(layer[0])
+	defer closeFD(layer[1])
+	return makeOverlay(0, [2]string{"lowerdir", byFD(dir)}, [2]string{"upperdir", byFD(layer[0])},
+		[2]string{"workdir", byFD(layer[1])})
 }
 
 func byFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

@@ -94,16 +94,16 @@ type Mount struct {
 	Plain bool
 	// Copy shows a copy in memory that is discarded with the box.
 	Copy bool
-	// Empty shows an empty directory of the cage's own, in which other mounts may be placed. It is in memory. Nobody can
-	// write to it without Write.
+	// Own says that the source is one of Plan.Files.
+	Own bool
+	// Empty shows an empty directory of the cage's own, in which other mounts may be placed, with the Dirs, Links and
+	// Files of the plan that are below it. It is in memory. Nobody can write to it without Write.
 	Empty bool
 	// Host says that others on the host may write there. The program must not reach their sockets: a read-only
 	// directory is shown through an overlay, and Result.Bare names those that can't be.
 	Host bool
 	// Layer is a directory with two in it, upper, which is laid over the source and takes all that is written, and work.
 	Layer string
-	// With are directories that are in the mount even if the source lacks them, so that something can be mounted there.
-	With []string
 	// Soft skips a mount whose target is not available because the program has put something else in its place.
 	Soft bool
 }

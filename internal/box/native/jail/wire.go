@@ -39,8 +39,7 @@ func (p *Plan) Encode() []byte {
 		w.text(m.Source)
 		w.text(m.Target)
 		w.text(m.Layer)
-		w.texts(m.With)
-		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Host, m.Soft} {
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Own, m.Empty, m.Host, m.Soft} {
 			w.flag(b)
 		}
 	}
@@ -84,9 +83,9 @@ func (p *Plan) decode(data []byte) error {
 	}
 	p.Mounts = make([]Mount, r.count())
 	for i := range p.Mounts {
-		m := Mount{Source: r.text(), Target: r.text(), Layer: r.text(), With: r.texts()}
-		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty,
-			&m.Host, &m.Soft} {
+		m := Mount{Source: r.text(), Target: r.text(), Layer: r.text()}
+		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Own,
+			&m.Empty, &m.Host, &m.Soft} {
 			*b = r.flag()
 		}
 		p.Mounts[i] = m
