@@ -43,7 +43,7 @@ var layers = map[string][]string{
 		"view/patch", "view/words", "vt"},
 	"view/entry":    {},
 	"view/pages":    {},
-	"view/patch":    {"gate"},
+	"view/patch":    {"gate", "git"},
 	"view/viewtest": {"must", "proc", "programs"},
 	"view/words":    {},
 	"bench": {"agent", "agent/agenttest", "agent/event", "broker", "cruise", "cruise/durable", "cruise/lease",

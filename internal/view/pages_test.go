@@ -55,6 +55,9 @@ func wayIn(b *browser) {
 		code := strings.Fields(b.r.Run("cco", "view", "code"))[0]
 		b.types("Code", code+"\r") // over the wrong one, which is selected
 	} else {
+		b.types("Code", "wrong again")
+		b.press("Come in")                                                               // what is pressed is heeded also where the program of the page is not
+		b.until("it is refused", "document.getElementById('code').selectionStart === 0") // it can be typed over
 		b.comeIn()
 	}
 	b.sees("Nothing waits for you")

@@ -32,11 +32,7 @@ func answer(ctx context.Context, j *job, r *http.Request, in Words) error {
 	if err != nil {
 		return err
 	}
-	if live {
-		j.say("session %s has your answer", rec.ID)
-		return nil
-	}
-	j.say("session %s goes on", rec.ID)
+	j.say("session %s %s", rec.ID, map[bool]string{true: "has your answer", false: "goes on"}[live])
 	return nil
 }
 
@@ -247,6 +243,9 @@ func setLimit(_ context.Context, j *job, _ *http.Request, in Limit) error {
 type changedError struct{ name string }
 
 func (e *changedError) Error() string { return e.name + ": " + changed }
+
+// WrongState marks an error about a state.
+func (*changedError) WrongState() {}
 
 // allow is `cco box net allow`, for one host: a set or a range opens many, and says more than a button can.
 func allow(ctx context.Context, j *job, r *http.Request, in Allow) error {

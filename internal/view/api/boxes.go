@@ -38,7 +38,6 @@ func (d *Desk) boxes(ctx context.Context, _ *http.Request) ([]Box, error) {
 func (d *Desk) box(b box.Status, list []store.Session) Box {
 	out := Box{Name: b.Name, Backend: b.Backend, State: b.State, Detail: b.Detail, Created: b.Created, Network: b.Network,
 		Bytes: d.sizes.of(d.Sessions.Boxes.Dir(b.Name))}
-	var sum store.Spend
 	for _, v := range list {
 		if v.Box != b.Name {
 			continue
@@ -47,9 +46,8 @@ func (d *Desk) box(b box.Status, list []store.Session) Box {
 		if v.Live() {
 			out.Live++
 		}
-		sum = sum.Add(v.Spent)
+		out.Spent = out.Spent.Add(v.Spent)
 	}
-	out.Spent = spend(sum)
 	return out
 }
 
@@ -146,7 +144,7 @@ func (d *Desk) safety(ctx context.Context, r *http.Request) (Safety, error) {
 	list, err := d.Sessions.List(ctx, name)
 	out.Wrong = without(out.Wrong, "its sessions", err)
 	out.Box = d.box(st, list)
-	out.Verify, err = d.lastVerify(name)
+	out.Verify, err = d.App.Verified(name)
 	out.Wrong = without(out.Wrong, "the last verify", err)
 	cfg, err := d.App.ConfigIn("")
 	out.Wrong = without(out.Wrong, "settings", err)
@@ -158,23 +156,6 @@ func (d *Desk) safety(ctx context.Context, r *http.Request) (Safety, error) {
 	out.Wrong = without(out.Wrong, "what left it", d.traffic(&out, name, list))
 	out.Wrong = without(out.Wrong, "what the guard denied", d.denials(&out, list))
 	return out, ctx.Err()
-}
-
-func (d *Desk) lastVerify(name string) (*Verify, error) {
-	at, results, err := d.App.Verified(name)
-	if err != nil || at.IsZero() {
-		return nil, err
-	}
-	v := &Verify{At: at, Total: len(results), Broken: []string{}}
-	for _, r := range results {
-		switch {
-		case r.Held:
-			v.Held++
-		case r.Promised:
-			v.Broken = append(v.Broken, fmt.Sprintf("%s: %s: %s", r.Probe, r.What, r.Detail))
-		}
-	}
-	return v, nil
 }
 
 // traffic adds up what left and what was refused, by host.
@@ -241,8 +222,8 @@ func (d *Desk) denials(out *Safety, list []store.Session) error {
 	}
 	err := audit.Open(d.Sessions.Data, d.Now).Read(func(e audit.Entry) error {
 		if mine[e.Session] {
-			out.Denials = append(out.Denials, Denial{At: e.Time, Session: e.Session, Agent: e.Agent, Kind: e.Kind, Rule: e.Rule,
-				Tool: e.Tool, Reason: e.Reason})
+			e.Input = nil
+			out.Denials = append(out.Denials, e)
 		}
 		return nil
 	})

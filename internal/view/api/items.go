@@ -63,7 +63,7 @@ func (it *Item) of(b *words.Budget, e event.Event) {
 			it.Text += ": " + f.Error
 		}
 		it.Wrong = f.Outcome != event.OK
-		it.Spent = &Spend{Tokens: f.Usage.Tokens(), Cost: f.Usage.Cost}
+		it.Spent = &f.Usage
 	}
 }
 
@@ -104,14 +104,6 @@ func (it Item) text() string {
 	}
 	walk(it.Words)
 	return strings.Join(parts, " ")
-}
-
-// textBytes is how much text is in parts.
-func textBytes(nodes []words.Node) (n int) {
-	for _, p := range nodes {
-		n += len(p.Text) + textBytes(p.Parts)
-	}
-	return n
 }
 
 // lastLine is the last line of a text with anything in it.
