@@ -37,7 +37,7 @@ var layers = map[string][]string{
 		"forge/wire", "gate", "git", "git/quarantine", "proc", "session", "store", "whole"},
 	"cli/cruising": {"commands", "agent/roster", "app", "app/phases", "cli", "config", "cruise", "cruise/lease",
 		"cruise/steps", "forge", "git", "store", "term", "view"},
-	"view": {"app", "app/phases", "proc", "socket", "view/api", "view/entry", "view/pages"},
+	"view": {"app", "app/phases", "proc", "socket", "view/api", "view/entry", "view/pages", "whole"},
 	"view/api": {"agent/event", "app", "app/phases", "audit", "box", "broker", "broker/sets", "config", "cruise",
 		"cruise/steps", "door", "gate", "git", "git/quarantine", "session", "store", "term", "view/entry",
 		"view/patch", "view/words", "vt"},

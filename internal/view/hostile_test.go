@@ -150,7 +150,8 @@ git add . ; git commit -qm Many`)
 	}
 	t.Logf("the first answer came before the gate's: %v", first.Examining)
 	names := map[string]int{}
-	for _, path := range []string{"", "?file=f1.go", "?file=f400.go", "?file=long.js", "?file=lines.txt", "?file=pieces.c"} {
+	for _, path := range []string{"", "?file=f1.go", "?file=f400.go", "?file=long.js", "?file=lines.txt",
+		"?file=pieces.c"} {
 		used, git := cpu(t, r.PID()), children(t, r.PID())
 		c := b.changes(id, path)
 		if path == "" {

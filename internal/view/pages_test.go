@@ -56,8 +56,9 @@ func wayIn(b *browser) {
 		b.types("Code", code+"\r") // over the wrong one, which is selected
 	} else {
 		b.types("Code", "wrong again")
-		b.press("Come in")                                                               // what is pressed is heeded also where the program of the page is not
-		b.until("it is refused", "document.getElementById('code').selectionStart === 0") // it can be typed over
+		// What is pressed is heeded also where the program of the page is not.
+		b.press("Come in")
+		b.until("it can be typed over", "document.getElementById('code').selectionStart === 0")
 		b.comeIn()
 	}
 	b.sees("Nothing waits for you")

@@ -330,8 +330,8 @@ func streamsGoOn(t *testing.T, r *viewtest.Rig) {
 				t.Errorf("an item is %d and its event %s", it.ID, e.ID)
 			}
 			last = e.ID
-			if strings.HasPrefix(it.Text, "line ") {
-				seen = append(seen, it.Text)
+			if said := fmt.Sprint(it.Words); strings.Contains(said, "line ") {
+				seen = append(seen, it.Words[0].Parts[0].Text)
 			}
 			return len(seen) < enough
 		}

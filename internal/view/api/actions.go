@@ -253,11 +253,11 @@ func allow(ctx context.Context, j *job, r *http.Request, in Allow) error {
 		return app.Usagef("%s is more than one host: allow it with `cco box net allow`", safetext.Line(in.Host))
 	}
 	name := r.PathValue("name")
-	if _, _, err := j.Allow(ctx, name, []string{in.Host}); err != nil {
-		return err
+	_, _, err := j.Allow(ctx, name, []string{in.Host})
+	if err == nil {
+		j.say("box %s may reach %s", name, safetext.Line(in.Host))
 	}
-	j.say("box %s may reach %s", name, safetext.Line(in.Host))
-	return nil
+	return err
 }
 
 func verifyBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
@@ -277,14 +277,13 @@ func verifyBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
 
 func startBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
 	boxes, err := j.Boxes()
-	if err != nil {
-		return err
+	if err == nil {
+		err = boxes.Start(ctx, r.PathValue("name"), j.IO.Progress)
 	}
-	if err := boxes.Start(ctx, r.PathValue("name"), j.IO.Progress); err != nil {
-		return err
+	if err == nil {
+		j.say("box %s is running", r.PathValue("name"))
 	}
-	j.say("box %s is running", r.PathValue("name"))
-	return nil
+	return err
 }
 
 func stopBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {

@@ -37,7 +37,6 @@ type Desk struct {
 
 	watch   watch
 	glances glances
-	sizes   sizes
 	streams atomic.Int64
 }
 

@@ -5,12 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/box"
@@ -36,8 +32,7 @@ func (d *Desk) boxes(ctx context.Context, _ *http.Request) ([]Box, error) {
 }
 
 func (d *Desk) box(b box.Status, list []store.Session) Box {
-	out := Box{Name: b.Name, Backend: b.Backend, State: b.State, Detail: b.Detail, Created: b.Created, Network: b.Network,
-		Bytes: d.sizes.of(d.Sessions.Boxes.Dir(b.Name))}
+	out := Box{Name: b.Name, Backend: b.Backend, State: b.State, Detail: b.Detail, Created: b.Created, Network: b.Network}
 	for _, v := range list {
 		if v.Box != b.Name {
 			continue
@@ -49,79 +44,6 @@ func (d *Desk) box(b box.Status, list []store.Session) Box {
 		out.Spent = out.Spent.Add(v.Spent)
 	}
 	return out
-}
-
-// sizes counts what directories hold, one at a time and not often: a box can have a million files.
-type sizes struct {
-	mu    sync.Mutex
-	known map[string]counted
-	busy  bool
-}
-
-type counted struct {
-	bytes int64
-	at    time.Time
-}
-
-const countEvery = 2 * time.Minute
-
-// of is what a directory held when it was last counted; -1 until then.
-func (s *sizes) of(dir string) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was, known := s.known[dir]
-	if (!known || time.Since(was.at) > countEvery) && !s.busy {
-		s.busy = true
-		go s.count(dir)
-	}
-	if !known {
-		return -1
-	}
-	return was.bytes
-}
-
-func (s *sizes) count(dir string) {
-	sum := bytesIn(dir)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil {
-		s.known = map[string]counted{}
-	}
-	s.known[dir], s.busy = counted{sum, time.Now()}, false
-}
-
-// countMost is how many files and directories are counted: an agent makes as many as it likes.
-const countMost = 4 << 20
-
-// bytesIn is what a directory holds, -1 if that has no end. It reads directories in parts and opens nothing else: what
-// an agent puts in the place of one may be a pipe, which would never answer.
-func bytesIn(dir string) (sum int64) {
-	left := countMost
-	for todo := []string{dir}; len(todo) > 0; {
-		name := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
-		if err != nil {
-			continue // what can't be read is not counted
-		}
-		for err == nil {
-			var part []os.DirEntry
-			part, err = f.ReadDir(1000)
-			if left -= len(part); left < 0 {
-				_ = f.Close()
-				return -1
-			}
-			for _, e := range part {
-				if e.IsDir() {
-					todo = append(todo, filepath.Join(name, e.Name()))
-				} else if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-					sum += info.Size()
-				}
-			}
-		}
-		_ = f.Close()
-	}
-	return sum
 }
 
 // caution is what `cco box net allow` means.

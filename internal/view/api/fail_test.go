@@ -75,7 +75,8 @@ func TestSpelledCharactersCantBeImitated(t *testing.T) {
 // Guards against a count that goes by lines: of five findings with three lines each, seven more would seem to be none.
 func TestFindingsAreCountedAndNotTheirLines(t *testing.T) {
 	one := gate.Finding{Kind: "executables", Path: ".husky/x", Says: "runs", Text: "+a", Lines: []string{"+b", "+c"}, More: 4}
-	report := gate.Report{Groups: []gate.Group{{Kind: "executables", Count: 12, Findings: []gate.Finding{one, one, one, one, one}}}}
+	report := gate.Report{Groups: []gate.Group{{Kind: "executables", Count: 12,
+		Findings: []gate.Finding{one, one, one, one, one}}}}
 	got := groups(report, gate.Policy{})
 	if len(got) != 1 || got[0].Count != 12 || len(got[0].Findings) != 5 ||
 		!strings.HasSuffix(got[0].Findings[0], "+a\n+b\n+c\n… and 4 more lines") {

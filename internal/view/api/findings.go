@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// glances remembers what the gate finds in work that came back. It can take seconds, so that no answer waits for it: one
-// session is examined at a time, while somebody looks, and again only when it offers something else.
+// glances remembers what the gate finds in work that came back. It can take seconds, so that no answer waits for it:
+// one session is examined at a time, while somebody looks, and again only when it offers something else.
 type glances struct {
 	one   sync.Mutex // is examined at a time
 	mu    sync.Mutex
@@ -40,12 +40,12 @@ func (d *Desk) offerOf(v store.Session) string {
 	return d.Sessions.Offered(v)
 }
 
-// of is what is known of a session's work. What is not known yet is found out: first of all where somebody waits for it.
+// of is what is known of a session's work. What is not known yet is found out, first where somebody waits for it.
 func (g *glances) of(d *Desk, v store.Session, first bool) (glance, bool) {
 	offer := d.offerOf(v)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if have, ok := g.known[v.ID]; ok && have.offer == offer {
+	if have, ok := g.known[v.ID]; ok && have.offer == offer && (have.wrong == "" || !first) { // it may go better now
 		return have, true
 	}
 	at := slices.IndexFunc(g.next, func(w store.Session) bool { return w.ID == v.ID })
@@ -59,8 +59,8 @@ func (g *glances) of(d *Desk, v store.Session, first bool) (glance, bool) {
 	return glance{}, false
 }
 
-// How long somebody waits for what the gate finds, and how long it goes on when they have left: a page and a program ask
-// again.
+// How long somebody waits for what the gate finds, and how long it goes on when they have left: a page and a program
+// ask again.
 const (
 	examineSoon = 600 * time.Millisecond
 	examineOn   = 3 * time.Second

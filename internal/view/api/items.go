@@ -46,7 +46,8 @@ func (it *Item) of(b *words.Budget, e event.Event) {
 	it.Text, it.Tool, it.Call, it.Wrong, it.Cut = e.Text, e.Tool, e.ID, e.IsError, e.Cut
 	switch e.Kind {
 	case event.KindText, event.KindQuestion:
-		it.mark(b)
+		it.Cut = it.Cut || len(it.Text) > maxShown
+		it.Words, it.Text = b.Parse(safetext.Quote(safetext.Cut(it.Text, maxShown))), ""
 	case event.KindToolCall:
 		it.Input = inputText(e.Input)
 	case event.KindStarted:
@@ -64,15 +65,6 @@ func (it *Item) of(b *words.Budget, e event.Event) {
 		}
 		it.Wrong = f.Outcome != event.OK
 		it.Spent = &f.Usage
-	}
-}
-
-// mark reads a text as Markdown, if there is any in it.
-func (it *Item) mark(b *words.Budget) {
-	if strings.ContainsAny(it.Text, "\n*_`#[]<>|~\\!&") || strings.HasPrefix(it.Text, "-") || strings.HasPrefix(it.Text,
-		"+") {
-		it.Cut = it.Cut || len(it.Text) > maxShown
-		it.Words, it.Text = b.Parse(safetext.Quote(safetext.Cut(it.Text, maxShown))), ""
 	}
 }
 

@@ -217,11 +217,7 @@ func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
 		out.Seen = "" // nobody can consent to it yet
 	}
 	if known {
-		cfg, err := d.App.ConfigIn(v.Repo)
-		if err != nil {
-			return out, err
-		}
-		out.Groups, out.Notes = groups(g.report, cfg.Pull.Policy), g.report.Notes
+		out.Groups, out.Notes = groups(g.report, out.policy), slices.Clone(g.report.Notes)
 		if g.wrong != "" {
 			out.Notes = append(out.Notes, "it could not be examined: "+g.wrong)
 		}
@@ -292,7 +288,7 @@ func (d *Desk) look(ctx context.Context, v store.Session, r *http.Request, w *li
 	if err != nil {
 		return out, err
 	}
-	out.Commit, out.Branch = r.URL.Query().Get("commit"), v.Branch
+	out.Commit, out.Branch, out.policy = r.URL.Query().Get("commit"), v.Branch, cfg.Pull.Policy
 	err = d.Sessions.Unexamined(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
 		out.Base, out.Tip, out.Wip, out.Pulled = c.Base, c.Tip, c.Wip != "", c.Pulled
 		if !c.Pulled {

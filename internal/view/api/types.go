@@ -8,6 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -75,7 +76,7 @@ type Item struct {
 	At    time.Time    `json:"at" doc:"when"`
 	Kind  string       `json:"kind" doc:"one of those above"`
 	Text  string       `json:"text,omitempty" doc:"what to show, as text"`
-	Words []words.Node `json:"words,omitempty" doc:"what to show instead of the text, with its parts, if it is Markdown"`
+	Words []words.Node `json:"words,omitempty" doc:"what it says or asks, in its parts, instead of the text"`
 	Tool  string       `json:"tool,omitempty" doc:"of a call, a result or a denial"`
 	Call  string       `json:"call,omitempty" doc:"the id that a call and its result share"`
 	Input string       `json:"input,omitempty" doc:"of a call"`
@@ -121,7 +122,8 @@ type Changes struct {
 	Groups    []Group          `json:"groups" doc:"what the gate found, the most dangerous first"`
 	Notes     []string         `json:"notes" doc:"what the gate did not look at"`
 
-	names []git.FileStat // of all files
+	names  []git.FileStat // of all files
+	policy gate.Policy
 }
 
 // Group is what the gate found of a kind.
@@ -143,7 +145,7 @@ type PhaseDetail struct {
 	Task      string             `json:"task" doc:"what was asked for"`
 	Paused    bool               `json:"paused" doc:"by a person"`
 	Question  []words.Node       `json:"question,omitempty" doc:"what it asks"`
-	Asks      string             `json:"asks,omitempty" doc:"push (may the work be pushed?) or side (which of two goes on?)"`
+	Asks      string             `json:"asks,omitempty" doc:"push (may the work be pushed?) or side (which goes on?)"`
 	Seen      string             `json:"seen" doc:"names what it asks and where it stands: what lets it go on says this"`
 	Trouble   string             `json:"trouble,omitempty" doc:"what it waits out"`
 	Waits     string             `json:"waits,omitempty" doc:"what a merge waits for"`
@@ -154,7 +156,7 @@ type PhaseDetail struct {
 	MaxRounds int                `json:"max_rounds" doc:"the limit of rounds"`
 	MaxCost   float64            `json:"max_cost" doc:"the limit of dollars; 0 is none"`
 	Tokens    int64              `json:"tokens" doc:"used"`
-	Session   string             `json:"session,omitempty" doc:"in which its author and fixers work, if it is on this machine"`
+	Session   string             `json:"session,omitempty" doc:"in which author and fixers work, if it is on this machine"`
 	Worker    string             `json:"worker,omitempty" doc:"the machine that runs it, where phases are shared"`
 	Sessions  []store.Copy       `json:"sessions" doc:"of all machines, where phases are shared"`
 	Bars      []Bar              `json:"bars" doc:"its timeline"`
@@ -202,7 +204,6 @@ type Box struct {
 	Network string      `json:"network" doc:"none, allowlist or open"`
 	Live    int         `json:"live" doc:"sessions at work in it"`
 	Total   int         `json:"total" doc:"sessions of it that there are records of"`
-	Bytes   int64       `json:"bytes" doc:"what its directory holds on disk; -1 is not known yet"`
 	Spent   store.Spend `json:"spent" doc:"by its sessions, ever"`
 }
 

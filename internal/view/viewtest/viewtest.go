@@ -113,7 +113,8 @@ func (r *Rig) Try(argv ...string) (string, error) {
 
 // find looks for a program of ours before the system's.
 func (r *Rig) find(name string) string {
-	if own := filepath.Join(r.Bin, name); fileExists(own) {
+	own := filepath.Join(r.Bin, name)
+	if _, err := os.Stat(own); err == nil {
 		return own
 	}
 	path, err := proc.LookPath(name)
@@ -122,8 +123,6 @@ func (r *Rig) find(name string) string {
 	}
 	return path
 }
-
-func fileExists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // Run runs a program that must succeed.
 func (r *Rig) Run(argv ...string) string {

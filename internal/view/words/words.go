@@ -254,8 +254,8 @@ func paragraph(b *Budget, lines []string, _ int) (Node, int) {
 	return Node{Kind: "p", Parts: b.inline(strings.TrimSpace(strings.Join(lines[:n], "\n")))}, n
 }
 
-// marks are those in a paragraph: code, strong, emphasis, and links and images. Between two marks of a kind there is none
-// of it, so that a search for an end never passes the next beginning: all of them together read a text a few times.
+// marks are those in a paragraph: code, strong, emphasis, and links and images. Between two marks of a kind there is
+// none of it, so that a search for an end never passes the next beginning: together they read a text a few times.
 var marks = regexp.MustCompile("`+([^`]+)`+" +
 	`|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*` +
 	"|\\*([^*\\s`](?:[^*`]*[^*\\s`])?)\\*" +

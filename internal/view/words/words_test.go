@@ -40,7 +40,8 @@ func TestMarkdownBecomesKnownParts(t *testing.T) {
 		"a loose list": {"* a\n\n  b\n", `[{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"a"},` +
 			`{"kind":"p","parts":[{"text":"b"}]}]}]}]`},
 		"a list in numbers": {"1. a\n  - b\n2. c\n* * *\n", `[{"kind":"ol","parts":[{"kind":"li","parts":[{"text":"a"},` +
-			`{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"b"}]}]}]},{"kind":"li","parts":[{"text":"c"}]}]},{"kind":"hr"}]`},
+			`{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"b"}]}]}]},{"kind":"li","parts":[{"text":"c"}]}]},` +
+			`{"kind":"hr"}]`},
 		"a quote": {"> a\n> - c\n", `[{"kind":"quote","parts":[{"kind":"p","parts":[{"text":"a"}]},` +
 			`{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"c"}]}]}]}]`},
 		"headings": {"# a #\n#b\n### C#\n", `[{"kind":"h","level":1,"parts":[{"text":"a"}]},` +

@@ -18,8 +18,8 @@ function Item({i}) {
   const cut = i.cut ? ' (cut)' : '';
   let body;
   switch (i.kind) {
-    case 'words': body = html`<div class="words">${i.words ? html`<${Words} of=${i.words} />` : html`<p>${i.text}</p>`}</div>`; break;
-    case 'question': body = html`<div class="words question"><b>asks</b> ${i.words ? html`<${Words} of=${i.words} />` : html`<p>${i.text}</p>`}</div>`; break;
+    case 'words': body = html`<div class="words"><${Words} of=${i.words} /></div>`; break;
+    case 'question': body = html`<div class="words question"><b>asks</b> <${Words} of=${i.words} /></div>`; break;
     case 'thought': body = html`<${Fold} kind="thought" head=${'thinks: ' + first(i.text)} text=${i.text + cut} />`; break;
     case 'call': body = html`<${Fold} kind="call" head=${html`<b>${i.tool}</b> ${first(i.input)}`} text=${i.input + cut} />`; break;
     case 'result': body = html`<${Fold} kind=${'result' + (i.wrong ? ' wrong' : '')} head=${html`${i.wrong ? html`<b class="bad">went wrong:</b>` : 'gave:'} ${first(i.text)}`} text=${i.text + cut} />`; break;
@@ -148,7 +148,7 @@ export function Session({id}) {
       <ol class="transcript" ref=${list} aria-label="What it said and did">${w.items.filter(shows[filter]).map(i => html`<${Part} key=${i.id}><${Item} i=${i} /></${Part}>`)}</ol>
       ${!w.live && w.end < w.total && html`<p><button type="button" onClick=${t.later}>Later</button> <button type="button" onClick=${() => { stick.current = true; t.last(); }}>To the end</button></p>`}
       ${w.items.length === 0 && html`<p class="quiet">${s.terminal ? 'Its agent is on a terminal.' : 'Nothing was said yet.'}</p>`}
-      <${Steer} key=${s.seen} s=${{...s, live: mark ? st.live.includes(mark) : s.live}} done=${() => setAgain(n => n + 1)} />
+      <${Steer} key=${s.question ? s.seen : ''} s=${{...s, live: mark ? st.live.includes(mark) : s.live}} done=${() => setAgain(n => n + 1)} />
     </section>
     <aside aria-label="Plan"><h2>Plan</h2><div class="words">${s.plan.length ? html`<${Words} of=${s.plan} />` : html`<p class="quiet">No plan was sent to it, or it is not known any more.</p>`}</div></aside></div>`;
 }
