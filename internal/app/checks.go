@@ -65,7 +65,7 @@ func (a *App) Verify(ctx context.Context, name string) ([]verify.Result, error) 
 	if err != nil {
 		return results, err
 	}
-	data, err := json.Marshal(verified{At: time.Now().UTC(), Results: results})
+	data, err := json.Marshal(Verified{At: time.Now().UTC(), Results: results})
 	if err == nil {
 		err = whole.Write(filepath.Join(b.Dir, verifiedFile), data, 0o600)
 	}
@@ -78,20 +78,21 @@ func (a *App) Verify(ctx context.Context, name string) ([]verify.Result, error) 
 // verifiedFile is where a box's last verify is kept.
 const verifiedFile = "verify.json"
 
-type verified struct {
+// Verified is the outcome of an attack on a box.
+type Verified struct {
 	At      time.Time       `json:"at"`
 	Results []verify.Result `json:"results"`
 }
 
-// Verified gives the outcome of the last verify of a box; the time is zero if there was none.
-func (a *App) Verified(name string) (time.Time, []verify.Result, error) {
-	var v verified
+// Verified gives the outcome of the last verify of a box; nil if there was none.
+func (a *App) Verified(name string) (*Verified, error) {
+	v := &Verified{}
 	data, err := os.ReadFile(filepath.Join((&box.Boxes{Data: a.Dirs.Data}).Dir(name), verifiedFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return v.At, nil, nil
+		return nil, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &v)
+		err = json.Unmarshal(data, v)
 	}
-	return v.At, v.Results, err
+	return v, err
 }

@@ -31,12 +31,12 @@ type Gate struct {
 type Patch func(w io.Writer, style git.DiffStyle, paths ...string) error
 
 // look examines what came: the commits, and what was left uncommitted.
-func (s *Service) look(ctx context.Context, q *quarantine.Repo, r *PullResult) (err error) {
-	if r.Gate, err = gate.Examine(ctx, q.Inside(), gate.Range{Base: r.Base, Tip: r.head}); err != nil {
+func (s *Service) look(ctx context.Context, repo *git.Repo, r *PullResult) (err error) {
+	if r.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: r.Base, Tip: r.head}); err != nil {
 		return err
 	}
 	if r.wip != "" {
-		left, err := gate.Examine(ctx, q.Inside(), gate.Range{Base: r.head, Tip: r.wip, Known: []string{r.Base}})
+		left, err := gate.Examine(ctx, repo, gate.Range{Base: r.head, Tip: r.wip, Known: []string{r.Base}})
 		if err != nil {
 			return err
 		}

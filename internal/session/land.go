@@ -45,7 +45,7 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 		return r, s.unchanged(rec.ID, err)
 	}
 	if r.Summary, err = q.Summary(ctx); err == nil && len(o.Only) == 0 { // what is chosen is looked at by itself
-		err = s.look(ctx, q, &r)
+		err = s.look(ctx, q.Inside(), &r)
 	}
 	if err != nil || r.target == r.head {
 		return r, err

@@ -23,8 +23,26 @@ type Changed struct {
 // Seen names what was shown, for PullOptions.Seen.
 func (c Changed) Seen() string { return PullResult{head: c.Tip, wip: c.Wip}.Seen() }
 
-// Look opens what a session changed: in quarantine, if it has not been pulled.
+// Look opens what a session changed, as Unexamined does, and says what of it a person must know.
 func (s *Service) Look(ctx context.Context, id string, o PullOptions, read func(*git.Repo, Changed) error) error {
+	return s.Unexamined(ctx, id, o, s.examined(ctx, read))
+}
+
+// examined has the gate look at a change before it is read.
+func (s *Service) examined(ctx context.Context, read func(*git.Repo, Changed) error) func(*git.Repo, Changed) error {
+	return func(repo *git.Repo, c Changed) error {
+		r := PullResult{Base: c.Base, head: c.Tip, wip: c.Wip, Summary: c.Summary}
+		if err := s.look(ctx, repo, &r); err != nil {
+			return err
+		}
+		c.Summary, c.Gate = r.Summary, r.Gate
+		return read(repo, c)
+	}
+}
+
+// Unexamined opens what a session changed: in quarantine, if it has not been pulled. The gate has not looked at it.
+func (s *Service) Unexamined(ctx context.Context, id string, o PullOptions,
+	read func(*git.Repo, Changed) error) error {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return err
@@ -37,14 +55,7 @@ func (s *Service) Look(ctx context.Context, id string, o PullOptions, read func(
 		return err
 	}
 	if rec.State == store.Pulled {
-		c := Changed{Base: rec.Origin, Tip: rec.Tip, Pulled: true}
-		if c.Summary, err = repo.Summary(ctx, c.Base, c.Tip); err != nil {
-			return err
-		}
-		if c.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: c.Base, Tip: c.Tip}); err != nil {
-			return err
-		}
-		return read(repo, c)
+		return pulled(ctx, repo, rec, read)
 	}
 	lock, err := s.lock(id, pullLock)
 	if err != nil {
@@ -58,7 +69,16 @@ func (s *Service) Look(ctx context.Context, id string, o PullOptions, read func(
 	return s.unpack(ctx, repo, rec, pub, o, s.quarantineDir(id), read)
 }
 
-// unpack examines what a session has published, in a quarantine at dir.
+// pulled opens what was pulled, where it is now.
+func pulled(ctx context.Context, repo *git.Repo, rec store.Session, read func(*git.Repo, Changed) error) (err error) {
+	c := Changed{Base: rec.Origin, Tip: rec.Tip, Pulled: true}
+	if c.Summary, err = repo.Summary(ctx, c.Base, c.Tip); err != nil {
+		return err
+	}
+	return read(repo, c)
+}
+
+// unpack opens what a session has published, in a quarantine at dir.
 func (s *Service) unpack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
 	dir string, read func(*git.Repo, Changed) error) error {
 	q, err := s.quarantine(ctx, repo, rec, pub, o, dir)
@@ -69,14 +89,11 @@ func (s *Service) unpack(ctx context.Context, repo *git.Repo, rec store.Session,
 		return read(repo, Changed{Base: rec.Base, Tip: rec.Base})
 	}
 	defer func() { _ = q.Close() }()
-	r := PullResult{Base: rec.Base, head: pub.Head, wip: pub.Wip}
-	if r.Summary, err = q.Summary(ctx); err == nil {
-		err = s.look(ctx, q, &r)
-	}
-	if err != nil {
+	c := Changed{Base: rec.Base, Tip: pub.Head, Wip: pub.Wip}
+	if c.Summary, err = q.Summary(ctx); err != nil {
 		return err
 	}
-	return read(q.Inside(), Changed{Base: rec.Base, Tip: pub.Head, Wip: pub.Wip, Summary: r.Summary, Gate: r.Gate})
+	return read(q.Inside(), c)
 }
 
 // Offered names what a session that has ended has published and nobody has pulled yet: another name is other work. It
@@ -89,21 +106,26 @@ func (s *Service) Offered(v store.Session) string {
 	return h.Bundle.SHA256
 }
 
-// Glance examines what a session offers, in a quarantine of its own at dir. Unlike Look it starts nothing and takes no
-// lock, so that it is in nobody's way.
+// Glance examines what a session offers, in a quarantine of its own at dir, or what was pulled. Unlike Look it starts
+// nothing and takes no lock, so that it is in nobody's way.
 func (s *Service) Glance(ctx context.Context, v store.Session, o PullOptions, dir string) (out Changed, err error) {
 	repo, err := s.repository(ctx, v, o.where())
 	if err != nil {
 		return out, err
 	}
-	pub, err := s.readResult(v)
-	if err != nil {
-		return out, err
-	}
-	return out, s.unpack(ctx, repo, v, pub, o, dir, func(_ *git.Repo, c Changed) error {
+	read := s.examined(ctx, func(_ *git.Repo, c Changed) error {
 		out = c
 		return nil
 	})
+	if v.State == store.Pulled {
+		err = pulled(ctx, repo, v, read)
+		return out, err
+	}
+	pub, err := s.readResult(v)
+	if err == nil {
+		err = s.unpack(ctx, repo, v, pub, o, dir, read)
+	}
+	return out, err
 }
 
 // Diff writes what a session changed, as a patch, and says what of it a person must know.

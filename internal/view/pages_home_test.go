@@ -25,6 +25,11 @@ func moneyPage(b *browser) {
 	b.press("Set it in your settings")
 	b.sees("of $33.00")
 	b.sees("limits.day_cost is 33")
+	// It says what came of it, and nothing else, until it was read.
+	b.until("one thing is said", `document.querySelector('.told').innerText.replace(/\s+/g, ' ').trim() ===
+		'limits.day_cost is 33 Well'`)
+	b.press("Well")
+	b.until("it is read", "document.querySelector('.told').innerText.trim() === ''")
 	if out := b.r.Run("cco", "config", "get", "limits.day_cost"); !strings.Contains(out, "33") {
 		b.t.Errorf("the setting is %q", out)
 	}

@@ -55,6 +55,10 @@ func wayIn(b *browser) {
 		code := strings.Fields(b.r.Run("cco", "view", "code"))[0]
 		b.types("Code", code+"\r") // over the wrong one, which is selected
 	} else {
+		b.types("Code", "wrong again")
+		// What is pressed is heeded also where the program of the page is not.
+		b.press("Come in")
+		b.until("it can be typed over", "document.getElementById('code').selectionStart === 0")
 		b.comeIn()
 	}
 	b.sees("Nothing waits for you")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/view/entry"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // place is the directory in which a server keeps how it is found and entered. Only the user can read it.
@@ -127,20 +128,7 @@ func (p place) write(f Found) error {
 }
 
 // replace writes a file whole: at no moment does a door read half of it, and take the page's port for another.
-func (p place) replace(name string, data []byte) error {
-	tmp, err := os.CreateTemp(p.dir, "."+name+"-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), p.file(name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
-}
+func (p place) replace(name string, data []byte) error { return whole.Write(p.file(name), data, 0o600) }
 
 func (p place) read() (f Found, err error) {
 	data, err := os.ReadFile(p.file(filepath.Base(app.PageFile)))

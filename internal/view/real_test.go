@@ -26,6 +26,8 @@ func TestTheAPIAgainstTheRealProgram(t *testing.T) {
 	r.Serve()
 	t.Run("states and actions", func(t *testing.T) { statesAndActions(t, r) })
 	t.Run("what is decided is what was seen", func(t *testing.T) { decidedAsSeen(t, r) })
+	t.Run("phases are decided as seen", func(t *testing.T) { phasesAsSeen(t, r) })
+	t.Run("parts stay alone", func(t *testing.T) { partsStayAlone(t, r) })
 	t.Run("streams go on", func(t *testing.T) { streamsGoOn(t, r) })
 	t.Run("hostile words", func(t *testing.T) { hostileWords(t, r) })
 	t.Run("no way in from a box", func(t *testing.T) { noWayIn(t, r, "native", "worktree") })
@@ -88,11 +90,11 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	if !strings.Contains(fmt.Sprint(p.Items), "hello there") || p.Total != s.Events {
 		t.Errorf("the transcript is %+v", p)
 	}
-	c := get[api.Changes](t, r, "/sessions/"+id+"/changes")
+	c := changes(t, r, id)
 	if len(c.Commits) != 1 || len(c.Files) != 3 || c.Pulled || len(c.Groups) == 0 {
 		t.Errorf("the changes are %+v", c)
 	}
-	one := get[api.Changes](t, r, "/sessions/"+id+"/changes?commit="+c.Commits[0].ID+"&file=note.txt")
+	one := get[api.Changes](t, r, "/sessions/"+id+"/changes?commit="+c.Commits[0].Commit+"&file=note.txt")
 	if len(one.Files) != 1 || one.Files[0].Path != "note.txt" {
 		t.Errorf("one file of a commit is %+v", one.Files)
 	}
@@ -299,6 +301,20 @@ func decision(t *testing.T, r *viewtest.Rig, id string) (st api.State) {
 	return st
 }
 
+// changes asks for what a session changed until the gate has looked at it: nobody can consent to it before.
+func changes(t *testing.T, r *viewtest.Rig, id string) (c api.Changes) {
+	t.Helper()
+	for until := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		c = get[api.Changes](t, r, "/sessions/"+id+"/changes")
+		if !c.Examining {
+			return c
+		}
+		if c.Seen != "" || len(c.Groups) > 0 || time.Now().After(until) {
+			t.Fatalf("what is still examined is %+v", c)
+		}
+	}
+}
+
 func head(r *viewtest.Rig) string { return strings.TrimSpace(r.Run("git", "rev-parse", "main")) }
 
 // Guards against lines that a page loses or shows twice when its server, or its session's keeper, is killed.
@@ -314,8 +330,8 @@ func streamsGoOn(t *testing.T, r *viewtest.Rig) {
 				t.Errorf("an item is %d and its event %s", it.ID, e.ID)
 			}
 			last = e.ID
-			if strings.HasPrefix(it.Text, "line ") {
-				seen = append(seen, it.Text)
+			if said := fmt.Sprint(it.Words); strings.Contains(said, "line ") {
+				seen = append(seen, it.Words[0].Parts[0].Text)
 			}
 			return len(seen) < enough
 		}

@@ -129,8 +129,8 @@ func TestPhasesOfAllMachinesFromEachOfThem(t *testing.T) {
 	var detail api.PhaseDetail
 	if !other.Until(func() bool {
 		page.Ask("GET", "/phases/"+id, nil, &detail)
-		return len(detail.Sessions) > 0 && detail.Sessions[0].State == string(store.Done)
-	}) || detail.Worker != w.ID || detail.Sessions[0].Worker != w.ID || detail.Sessions[0].Agent != "script" ||
+		return len(detail.Sessions) > 0 && detail.Sessions[0].State == store.Done
+	}) || detail.Worker != w.ID || detail.Sessions[0].Home != w.ID || detail.Sessions[0].Agent != "script" ||
 		detail.Sessions[0].Silent || detail.Session != "" {
 		t.Errorf("the page says %+v", detail)
 	}

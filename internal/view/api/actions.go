@@ -32,11 +32,7 @@ func answer(ctx context.Context, j *job, r *http.Request, in Words) error {
 	if err != nil {
 		return err
 	}
-	if live {
-		j.say("session %s has your answer", rec.ID)
-		return nil
-	}
-	j.say("session %s goes on", rec.ID)
+	j.say("session %s %s", rec.ID, map[bool]string{true: "has your answer", false: "goes on"}[live])
 	return nil
 }
 
@@ -248,17 +244,20 @@ type changedError struct{ name string }
 
 func (e *changedError) Error() string { return e.name + ": " + changed }
 
+// WrongState marks an error about a state.
+func (*changedError) WrongState() {}
+
 // allow is `cco box net allow`, for one host: a set or a range opens many, and says more than a button can.
 func allow(ctx context.Context, j *job, r *http.Request, in Allow) error {
 	if slices.Contains(sets.Names(), in.Host) || strings.ContainsAny(in.Host, "/*") {
 		return app.Usagef("%s is more than one host: allow it with `cco box net allow`", safetext.Line(in.Host))
 	}
 	name := r.PathValue("name")
-	if _, _, err := j.Allow(ctx, name, []string{in.Host}); err != nil {
-		return err
+	_, _, err := j.Allow(ctx, name, []string{in.Host})
+	if err == nil {
+		j.say("box %s may reach %s", name, safetext.Line(in.Host))
 	}
-	j.say("box %s may reach %s", name, safetext.Line(in.Host))
-	return nil
+	return err
 }
 
 func verifyBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
@@ -278,14 +277,13 @@ func verifyBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
 
 func startBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
 	boxes, err := j.Boxes()
-	if err != nil {
-		return err
+	if err == nil {
+		err = boxes.Start(ctx, r.PathValue("name"), j.IO.Progress)
 	}
-	if err := boxes.Start(ctx, r.PathValue("name"), j.IO.Progress); err != nil {
-		return err
+	if err == nil {
+		j.say("box %s is running", r.PathValue("name"))
 	}
-	j.say("box %s is running", r.PathValue("name"))
-	return nil
+	return err
 }
 
 func stopBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {

@@ -37,7 +37,6 @@ type Desk struct {
 
 	watch   watch
 	glances glances
-	sizes   sizes
 	streams atomic.Int64
 }
 
@@ -217,9 +216,6 @@ func (d *Desk) fail(w http.ResponseWriter, err error) {
 	f := Failure{Error: err.Error()}
 	if _, ok := errors.AsType[*app.KeyError](err); ok {
 		f.Error += ". `cco view` has the environment that it was started in: end it, and start it where the key is set"
-	}
-	if _, ok := errors.AsType[*changedError](err); ok {
-		status = http.StatusConflict
 	}
 	if held, ok := errors.AsType[*gate.HeldError](err); ok {
 		for _, k := range append(append([]gate.Kind{}, held.Refused...), held.Asked...) {

@@ -5,12 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/cco-dev/cco/internal/audit"
 	"github.com/cco-dev/cco/internal/box"
@@ -36,9 +32,7 @@ func (d *Desk) boxes(ctx context.Context, _ *http.Request) ([]Box, error) {
 }
 
 func (d *Desk) box(b box.Status, list []store.Session) Box {
-	out := Box{Name: b.Name, Backend: b.Backend, State: b.State, Detail: b.Detail, Created: b.Created, Network: b.Network,
-		Bytes: d.sizes.of(d.Sessions.Boxes.Dir(b.Name))}
-	var sum store.Spend
+	out := Box{Name: b.Name, Backend: b.Backend, State: b.State, Detail: b.Detail, Created: b.Created, Network: b.Network}
 	for _, v := range list {
 		if v.Box != b.Name {
 			continue
@@ -47,83 +41,9 @@ func (d *Desk) box(b box.Status, list []store.Session) Box {
 		if v.Live() {
 			out.Live++
 		}
-		sum = sum.Add(v.Spent)
+		out.Spent = out.Spent.Add(v.Spent)
 	}
-	out.Spent = spend(sum)
 	return out
-}
-
-// sizes counts what directories hold, one at a time and not often: a box can have a million files.
-type sizes struct {
-	mu    sync.Mutex
-	known map[string]counted
-	busy  bool
-}
-
-type counted struct {
-	bytes int64
-	at    time.Time
-}
-
-const countEvery = 2 * time.Minute
-
-// of is what a directory held when it was last counted; -1 until then.
-func (s *sizes) of(dir string) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	was, known := s.known[dir]
-	if (!known || time.Since(was.at) > countEvery) && !s.busy {
-		s.busy = true
-		go s.count(dir)
-	}
-	if !known {
-		return -1
-	}
-	return was.bytes
-}
-
-func (s *sizes) count(dir string) {
-	sum := bytesIn(dir)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil {
-		s.known = map[string]counted{}
-	}
-	s.known[dir], s.busy = counted{sum, time.Now()}, false
-}
-
-// countMost is how many files and directories are counted: an agent makes as many as it likes.
-const countMost = 4 << 20
-
-// bytesIn is what a directory holds, -1 if that has no end. It reads directories in parts and opens nothing else: what
-// an agent puts in the place of one may be a pipe, which would never answer.
-func bytesIn(dir string) (sum int64) {
-	left := countMost
-	for todo := []string{dir}; len(todo) > 0; {
-		name := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
-		if err != nil {
-			continue // what can't be read is not counted
-		}
-		for err == nil {
-			var part []os.DirEntry
-			part, err = f.ReadDir(1000)
-			if left -= len(part); left < 0 {
-				_ = f.Close()
-				return -1
-			}
-			for _, e := range part {
-				if e.IsDir() {
-					todo = append(todo, filepath.Join(name, e.Name()))
-				} else if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-					sum += info.Size()
-				}
-			}
-		}
-		_ = f.Close()
-	}
-	return sum
 }
 
 // caution is what `cco box net allow` means.
@@ -146,7 +66,7 @@ func (d *Desk) safety(ctx context.Context, r *http.Request) (Safety, error) {
 	list, err := d.Sessions.List(ctx, name)
 	out.Wrong = without(out.Wrong, "its sessions", err)
 	out.Box = d.box(st, list)
-	out.Verify, err = d.lastVerify(name)
+	out.Verify, err = d.App.Verified(name)
 	out.Wrong = without(out.Wrong, "the last verify", err)
 	cfg, err := d.App.ConfigIn("")
 	out.Wrong = without(out.Wrong, "settings", err)
@@ -158,23 +78,6 @@ func (d *Desk) safety(ctx context.Context, r *http.Request) (Safety, error) {
 	out.Wrong = without(out.Wrong, "what left it", d.traffic(&out, name, list))
 	out.Wrong = without(out.Wrong, "what the guard denied", d.denials(&out, list))
 	return out, ctx.Err()
-}
-
-func (d *Desk) lastVerify(name string) (*Verify, error) {
-	at, results, err := d.App.Verified(name)
-	if err != nil || at.IsZero() {
-		return nil, err
-	}
-	v := &Verify{At: at, Total: len(results), Broken: []string{}}
-	for _, r := range results {
-		switch {
-		case r.Held:
-			v.Held++
-		case r.Promised:
-			v.Broken = append(v.Broken, fmt.Sprintf("%s: %s: %s", r.Probe, r.What, r.Detail))
-		}
-	}
-	return v, nil
 }
 
 // traffic adds up what left and what was refused, by host.
@@ -241,8 +144,8 @@ func (d *Desk) denials(out *Safety, list []store.Session) error {
 	}
 	err := audit.Open(d.Sessions.Data, d.Now).Read(func(e audit.Entry) error {
 		if mine[e.Session] {
-			out.Denials = append(out.Denials, Denial{At: e.Time, Session: e.Session, Agent: e.Agent, Kind: e.Kind, Rule: e.Rule,
-				Tool: e.Tool, Reason: e.Reason})
+			e.Input = nil
+			out.Denials = append(out.Denials, e)
 		}
 		return nil
 	})

@@ -41,7 +41,9 @@ func cleanValue(v reflect.Value) {
 			return
 		}
 		for i := range v.NumField() {
-			cleanValue(v.Field(i))
+			if v.Type().Field(i).IsExported() {
+				cleanValue(v.Field(i))
+			}
 		}
 	}
 }

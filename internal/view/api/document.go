@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"strings"
@@ -41,7 +42,7 @@ func Document() any {
 
 // describe is the part of the document about a route.
 func (r Route) describe(types object) object {
-	json := func(v any) object {
+	body := func(v any) object {
 		return object{"application/json": object{"schema": schema(reflect.TypeOf(v), types)}}
 	}
 	params := []object{}
@@ -72,16 +73,16 @@ func (r Route) describe(types object) object {
 	case r.Text:
 		answer["content"] = object{"text/plain": text}
 	default:
-		answer["content"] = json(r.Out)
+		answer["content"] = body(r.Out)
 	}
 	if r.In != nil && !r.Socket {
-		says["requestBody"] = object{"required": true, "content": json(r.In)}
-		if body, ok := types[title(reflect.TypeOf(r.In))].(object); ok {
-			body["additionalProperties"] = false
+		says["requestBody"] = object{"required": true, "content": body(r.In)}
+		if in, ok := types[title(reflect.TypeOf(r.In))].(object); ok {
+			in["additionalProperties"] = false
 		}
 	}
 	says["responses"] = object{status: answer, "default": object{"description": "it is refused, or went wrong",
-		"content": json(Failure{})}}
+		"content": body(Failure{})}}
 	return says
 }
 
@@ -90,6 +91,8 @@ func schema(t reflect.Type, types object) object {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return schema(t.Elem(), types)
+	case t == reflect.TypeFor[json.RawMessage]():
+		return object{}
 	case t.Kind() == reflect.Slice:
 		return object{"type": "array", "items": schema(t.Elem(), types)}
 	case t == reflect.TypeFor[time.Time]():
@@ -113,6 +116,9 @@ func schema(t reflect.Type, types object) object {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || !f.IsExported() {
+			continue
+		}
 		fields[name] = schema(f.Type, types)
 		if says := f.Tag.Get("doc"); says != "" {
 			fields[name] = object{"allOf": []any{fields[name]}, "description": says}

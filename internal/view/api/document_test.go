@@ -4,13 +4,18 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // Guards against a document that is none, or that is not about what is answered.
@@ -33,12 +38,31 @@ func TestTheDocumentIsOfTheRoutes(t *testing.T) {
 			t.Errorf("%s %s is not described", r.Method, r.Path)
 		}
 	}
-	for name, s := range doc.Components.Schemas {
-		own := !strings.Contains(name, ".") || strings.HasPrefix(name, "words.") || strings.HasPrefix(name, "patch.")
-		for field, f := range s.Value.Properties {
-			if own && f.Value.Description == "" {
-				t.Errorf("%s.%s has no words", name, field)
+	seen := map[reflect.Type]bool{}
+	var words func(reflect.Type)
+	words = func(of reflect.Type) {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct || seen[of] || !strings.Contains(of.PkgPath(), "/view/") {
+			return
+		}
+		seen[of] = true
+		for i := range of.NumField() {
+			if f := of.Field(i); f.IsExported() && !f.Anonymous && f.Tag.Get("doc") == "" {
+				t.Errorf("%s.%s has no words", of, f.Name)
 			}
+			words(of.Field(i).Type)
+		}
+	}
+	for _, r := range Routes() {
+		for _, v := range []any{r.In, r.Out} {
+			if v != nil {
+				words(reflect.TypeOf(v))
+			}
+		}
+		for _, e := range r.Events {
+			words(reflect.TypeOf(e.Has))
 		}
 	}
 	if len(doc.Components.Schemas) < 30 {
@@ -87,19 +111,19 @@ func TestStreamsSendWhatIsDocumented(t *testing.T) {
 // Guards against one answer that is forgotten: texts in every depth are made safe in one place.
 func TestEveryTextIsSafe(t *testing.T) {
 	const bad = "a\u202e\x1b[31m\x00\u200bb"
-	in := State{Needs: []Need{{Title: bad}}, Live: []Session{{Last: bad}}}
+	in := State{Needs: []Need{{Need: session.Need{Title: bad}}}, Live: []Session{{Last: bad}}}
 	out := clean(in).(State)
 	for _, got := range []string{out.Needs[0].Title, out.Live[0].Last} {
 		if got != "a<U+202E><U+001B>[31m<U+0000><U+200B>b" {
 			t.Errorf("%q", got)
 		}
 	}
-	detail := clean(SessionDetail{Session: Session{Title: bad}}).(SessionDetail)
+	detail := clean(SessionDetail{Session: Session{Session: store.Session{Title: bad}}}).(SessionDetail)
 	if strings.ContainsRune(detail.Title, '\u202e') {
 		t.Errorf("%q", detail.Title)
 	}
-	one := clean(Safety{Verify: &Verify{Broken: []string{bad}}}).(Safety)
-	if strings.ContainsRune(one.Verify.Broken[0], 0) {
-		t.Errorf("%q", one.Verify.Broken[0])
+	one := clean(Safety{Verify: &app.Verified{Results: []verify.Result{{Detail: bad}}}}).(Safety)
+	if strings.ContainsRune(one.Verify.Results[0].Detail, 0) {
+		t.Errorf("%q", one.Verify.Results[0].Detail)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
@@ -51,7 +52,7 @@ func TestWhatWasSeenHasAName(t *testing.T) {
 // Guards against a chart that ends with the last day on which something was spent.
 func TestDaysEndToday(t *testing.T) {
 	now := time.Date(2026, 11, 16, 8, 0, 0, 0, time.Local)
-	days := everyDay([]Sum{{Name: store.Day(now.AddDate(0, 0, -9)), Spend: Spend{Cost: 3}}}, now)
+	days := everyDay([]Sum{{Name: store.Day(now.AddDate(0, 0, -9)), Spend: store.Spend{Cost: 3}}}, now)
 	if len(days) != moneyDays || days[moneyDays-1].Name != store.Day(now) || days[moneyDays-10].Cost != 3 {
 		t.Errorf("%+v", days)
 	}
@@ -68,5 +69,17 @@ func TestSpelledCharactersCantBeImitated(t *testing.T) {
 		if must.Do(t, err); n == 0 || strings.HasSuffix(string(part), "<") || strings.HasSuffix(string(part), "<U") {
 			t.Errorf("a piece ends with %q", part[max(0, len(part)-4):])
 		}
+	}
+}
+
+// Guards against a count that goes by lines: of five findings with three lines each, seven more would seem to be none.
+func TestFindingsAreCountedAndNotTheirLines(t *testing.T) {
+	one := gate.Finding{Kind: "executables", Path: ".husky/x", Says: "runs", Text: "+a", Lines: []string{"+b", "+c"}, More: 4}
+	report := gate.Report{Groups: []gate.Group{{Kind: "executables", Count: 12,
+		Findings: []gate.Finding{one, one, one, one, one}}}}
+	got := groups(report, gate.Policy{})
+	if len(got) != 1 || got[0].Count != 12 || len(got[0].Findings) != 5 ||
+		!strings.HasSuffix(got[0].Findings[0], "+a\n+b\n+c\n… and 4 more lines") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -12,13 +14,13 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// glances remembers what the gate finds in work that waits to be pulled. One session is examined at a time, while
-// somebody looks at the state, and again only when it offers something else.
+// glances remembers what the gate finds in work that came back. It can take seconds, so that no answer waits for it:
+// one session is examined at a time, while somebody looks, and again only when it offers something else.
 type glances struct {
+	one   sync.Mutex // is examined at a time
 	mu    sync.Mutex
 	known map[string]glance
 	next  []store.Session
-	busy  bool
 	done  int // how many were examined
 }
 
@@ -30,39 +32,48 @@ type glance struct {
 	wrong  string // why it could not be examined
 }
 
-// glanceLines is how many findings of a kind are remembered.
-const glanceLines = 5
-
-// of is what is known of a session's work. What is not known yet is found out.
-func (g *glances) of(d *Desk, v store.Session) (glance, bool) {
-	offer := d.Sessions.Offered(v)
-	if offer == "" {
-		return glance{}, false
+// offerOf names the work of a session that can be examined; "" if there is none.
+func (d *Desk) offerOf(v store.Session) string {
+	if v.State == store.Pulled {
+		return v.Tip
 	}
+	return d.Sessions.Offered(v)
+}
+
+// of is what is known of a session's work. What is not known yet is found out, first where somebody waits for it.
+func (g *glances) of(d *Desk, v store.Session, first bool) (glance, bool) {
+	offer := d.offerOf(v)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if have, ok := g.known[v.ID]; ok && have.offer == offer {
+	if have, ok := g.known[v.ID]; ok && have.offer == offer && (have.wrong == "" || !first) { // it may go better now
 		return have, true
 	}
-	if !slices.ContainsFunc(g.next, func(w store.Session) bool { return w.ID == v.ID }) {
+	at := slices.IndexFunc(g.next, func(w store.Session) bool { return w.ID == v.ID })
+	switch {
+	case offer == "":
+	case first && at != 0:
+		g.next = append([]store.Session{v}, g.next...)
+	case at < 0:
 		g.next = append(g.next, v)
-	}
-	if ctx := d.watch.context(); !g.busy && ctx != nil {
-		g.busy = true
-		go g.examine(ctx, d)
 	}
 	return glance{}, false
 }
 
-// forget drops what is known of sessions that nothing waits of.
-func (g *glances) forget(waiting map[string]bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for id := range g.known {
-		if !waiting[id] {
-			delete(g.known, id)
-		}
+// How long somebody waits for what the gate finds, and how long it goes on when they have left: a page and a program
+// ask again.
+const (
+	examineSoon = 600 * time.Millisecond
+	examineOn   = 3 * time.Second
+	examineTick = 20 * time.Millisecond
+)
+
+// found is what the gate finds in a session's work, if that is known soon after it was asked for.
+func (d *Desk) found(ctx context.Context, v store.Session, asked time.Time) (g glance, ok bool) {
+	for g, ok = d.glances.of(d, v, true); !ok && d.offerOf(v) != "" && ctx.Err() == nil &&
+		time.Since(asked) < examineSoon; g, ok = d.glances.of(d, v, false) {
+		time.Sleep(examineTick)
 	}
+	return g, ok
 }
 
 func (g *glances) count() int {
@@ -71,48 +82,56 @@ func (g *glances) count() int {
 	return g.done
 }
 
-// examine looks at all that wait to be looked at, as long as somebody looks at the state.
-func (g *glances) examine(ctx context.Context, d *Desk) {
-	for {
+// mostKept bounds how many findings are remembered: an agent can make any number of sessions wait.
+const mostKept = 20_000
+
+// keepExamining looks at all that wait to be looked at, as long as somebody looks at the state.
+func (d *Desk) keepExamining(ctx context.Context) {
+	g := &d.glances
+	g.one.Lock()
+	defer g.one.Unlock()
+	for tick := time.NewTicker(examineTick); ctx.Err() == nil; {
 		g.mu.Lock()
-		if len(g.next) == 0 || ctx.Err() != nil {
-			g.next, g.busy = nil, false
-			g.mu.Unlock()
-			return
-		}
-		v := g.next[0]
-		g.next = g.next[1:]
+		todo := slices.Clone(g.next)
 		g.mu.Unlock()
-		got := d.glance(ctx, v)
-		if ctx.Err() != nil {
+		if len(todo) == 0 {
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
 			continue
 		}
+		got := d.glance(ctx, todo[0], "glance")
 		g.mu.Lock()
-		if g.known == nil {
+		kept := 0
+		for _, k := range g.known {
+			for _, of := range k.report.Groups {
+				kept += len(of.Findings)
+			}
+		}
+		if g.known == nil || kept > mostKept {
 			g.known = map[string]glance{}
 		}
-		g.known[v.ID] = got
-		g.done++
+		if g.next = slices.DeleteFunc(g.next, func(w store.Session) bool { return w.ID == todo[0].ID }); ctx.Err() == nil {
+			g.known[todo[0].ID] = got
+			g.done++
+		}
 		g.mu.Unlock()
 	}
 }
 
-func (d *Desk) glance(ctx context.Context, v store.Session) glance {
-	out := glance{offer: d.Sessions.Offered(v)}
+// glance examines what a session offers, in a quarantine of its own.
+func (d *Desk) glance(ctx context.Context, v store.Session, in string) glance {
+	out := glance{offer: d.offerOf(v)}
 	cfg, err := d.App.ConfigIn(v.Repo)
 	var c session.Changed
 	if err == nil {
-		c, err = d.Sessions.Glance(ctx, v, pullOptions(cfg, v.Repo), filepath.Join(filepath.Dir(d.LogFile), "glance"))
+		c, err = d.Sessions.Glance(ctx, v, pullOptions(cfg, v.Repo), filepath.Join(filepath.Dir(d.LogFile), in))
 	}
 	if err != nil {
 		out.wrong = safetext.Fit(safetext.Line(err.Error()), 500)
-		return out
 	}
 	out.seen, out.report = c.Seen(), c.Gate
-	for i := range out.report.Groups {
-		f := &out.report.Groups[i].Findings
-		*f = slices.Clone((*f)[:min(glanceLines, len(*f))])
-	}
 	return out
 }
 
@@ -123,16 +142,19 @@ func groups(report gate.Report, policy gate.Policy) []Group {
 		group := Group{Kind: string(g.Kind), Danger: g.Danger.String(), Says: g.Says, Count: g.Count,
 			Response: string(policy.Of(g)), Findings: []string{}}
 		for _, f := range g.Findings {
-			group.Findings = append(append(group.Findings, f.Words()), f.Rest()...)
+			group.Findings = append(group.Findings, strings.Join(append([]string{f.Words()}, f.Rest()...), "\n"))
 		}
 		out = append(out, group)
 	}
 	return out
 }
 
+// neededLines is how many findings of a kind stand where something is needed.
+const neededLines = 5
+
 // decide adds to a need what of the work a person must decide on before a branch moves.
 func (d *Desk) decide(n *Need, v store.Session) {
-	g, ok := d.glances.of(d, v)
+	g, ok := d.glances.of(d, v, false)
 	switch {
 	case !ok:
 		return
@@ -147,6 +169,7 @@ func (d *Desk) decide(n *Need, v store.Session) {
 	}
 	for _, group := range groups(g.report, cfg.Pull.Policy) {
 		if group.Response != string(gate.Tell) {
+			group.Findings = group.Findings[:min(neededLines, len(group.Findings))]
 			n.Held = append(n.Held, group)
 		}
 	}
@@ -154,7 +177,7 @@ func (d *Desk) decide(n *Need, v store.Session) {
 		return
 	}
 	n.Work = g.seen
-	if n.Kind == string(session.NeedPull) {
+	if n.Kind == session.NeedPull {
 		n.Kind = needDecide
 	}
 }

@@ -46,7 +46,8 @@ func (it *Item) of(b *words.Budget, e event.Event) {
 	it.Text, it.Tool, it.Call, it.Wrong, it.Cut = e.Text, e.Tool, e.ID, e.IsError, e.Cut
 	switch e.Kind {
 	case event.KindText, event.KindQuestion:
-		it.mark(b)
+		it.Cut = it.Cut || len(it.Text) > maxShown
+		it.Words, it.Text = b.Parse(safetext.Quote(safetext.Cut(it.Text, maxShown))), ""
 	case event.KindToolCall:
 		it.Input = inputText(e.Input)
 	case event.KindStarted:
@@ -63,16 +64,7 @@ func (it *Item) of(b *words.Budget, e event.Event) {
 			it.Text += ": " + f.Error
 		}
 		it.Wrong = f.Outcome != event.OK
-		it.Spent = &Spend{Tokens: f.Usage.Tokens(), Cost: f.Usage.Cost}
-	}
-}
-
-// mark reads a text as Markdown, if there is any in it.
-func (it *Item) mark(b *words.Budget) {
-	if strings.ContainsAny(it.Text, "\n*_`#[]<>|~\\!&") || strings.HasPrefix(it.Text, "-") || strings.HasPrefix(it.Text,
-		"+") {
-		it.Cut = it.Cut || len(it.Text) > maxShown
-		it.Words, it.Text = b.Parse(safetext.Quote(safetext.Cut(it.Text, maxShown))), ""
+		it.Spent = &f.Usage
 	}
 }
 
@@ -104,14 +96,6 @@ func (it Item) text() string {
 	}
 	walk(it.Words)
 	return strings.Join(parts, " ")
-}
-
-// textBytes is how much text is in parts.
-func textBytes(nodes []words.Node) (n int) {
-	for _, p := range nodes {
-		n += len(p.Text) + textBytes(p.Parts)
-	}
-	return n
 }
 
 // lastLine is the last line of a text with anything in it.

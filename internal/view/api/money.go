@@ -23,18 +23,17 @@ func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error
 	out.Wrong = without(out.Wrong, "settings", err)
 	out.Limits = session.Limits(cfg.Limits)
 	db := d.Sessions.Store
-	today, err := db.SpentOn(ctx, store.Day(d.Now()))
+	out.Today, err = db.SpentOn(ctx, store.Day(d.Now()))
 	out.Wrong = without(out.Wrong, "today", err)
-	out.Today = spend(today)
 	for by, to := range map[string]*[]Sum{app.ByDay: &out.Days, "agent": &out.Agents, "model": &out.Models,
 		"repository": &out.Repos} {
 		bill, err := d.App.Cost(ctx, d.Now().AddDate(0, 0, -moneyDays), []string{by})
 		out.Wrong = without(out.Wrong, "by "+by, err)
 		for _, r := range bill.Rows {
-			*to = append(*to, Sum{r.Of[by], spend(r.Spend)})
+			*to = append(*to, Sum{r.Of[by], r.Spend})
 		}
 		slices.SortFunc(*to, func(a, b Sum) int {
-			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens(), a.Tokens()), cmp.Compare(a.Name, b.Name))
 		})
 	}
 	out.Days = everyDay(out.Days, d.Now())
@@ -45,7 +44,7 @@ func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error
 	})
 	for _, v := range list[:min(len(list), moneyMost)] {
 		if v.Spent.Tokens() > 0 || v.Spent.Cost > 0 {
-			out.Sessions = append(out.Sessions, d.listed(v))
+			out.Sessions = append(out.Sessions, listed(v))
 		}
 	}
 	phases, err := db.Phases(ctx, 1<<20)

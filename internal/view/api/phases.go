@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -36,7 +37,8 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
 		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
 		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
-		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st)}
+		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
+		Verdicts: st.Judgements}
 	out.Wrong = without(out.Wrong, "other machines", d.elsewhere(ctx, st, &out))
 	out.NextLook, _ = st.Next(time.Now())
 	b := words.NewBudget(ctx)
@@ -56,9 +58,6 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	for _, f := range st.Ledger.Findings {
 		out.Findings = append(out.Findings, finding(b, st, f))
 	}
-	for _, v := range st.Judgements {
-		out.Verdicts = append(out.Verdicts, Verdict{v.Domain, string(v.Verdict), v.Head, v.Failure})
-	}
 	for _, c := range st.Held {
 		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: b.Parse(c.Body), URL: webAddress(c.URL),
 			Seen: seenComment(c)})
@@ -75,10 +74,8 @@ func (d *Desk) elsewhere(ctx context.Context, st cruise.State, out *PhaseDetail)
 	if _, err := d.Sessions.Store.Session(ctx, out.Session); err != nil {
 		out.Session = "" // it has no page here
 	}
-	told, err := d.App.SessionsOf(ctx, out.ID)
-	for _, c := range told {
-		out.Sessions = append(out.Sessions, Told{c.ID, c.Home, c.Agent, string(c.State), c.Silent, c.Cost, c.Tokens})
-	}
+	var err error
+	out.Sessions, err = d.App.SessionsOf(ctx, out.ID)
 	return err
 }
 
@@ -123,9 +120,8 @@ func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Lin
 }
 
 func finding(b *words.Budget, st cruise.State, f cruise.Finding) Finding {
-	out := Finding{ID: f.ID, Who: f.Author, Path: f.Path, Line: f.Line, Severity: f.Severity, Words: b.Parse(f.Text),
-		State: string(f.State), Reason: f.Reason, Commit: f.Commit, Round: f.Round, Reopened: f.Reopened,
-		URL: webAddress(f.URL), Trust: string(st.TrustIn(f))}
+	out := Finding{Finding: f, Who: f.Author, Words: b.Parse(f.Text), Trust: string(st.TrustIn(f))}
+	out.Text, out.URL = "", webAddress(f.URL)
 	switch cruise.Trust(out.Trust) {
 	case cruise.TrustReviewer:
 		out.Who = strings.Join(strings.Fields(f.Author+" "+st.Spec.Reviewer.Model+", "+f.Domain), " ")
@@ -151,21 +147,15 @@ func bars(log []store.Line, end time.Time) []Bar {
 	for _, l := range log {
 		switch what, name := steps.Mark(l); what {
 		case "stage":
-			stage = Bar{Kind: stageKind(cruise.Stage(name)), Name: name}
+			stage = Bar{Kind: cmp.Or(stageKinds[cruise.Stage(name)], "work"), Name: name}
 			begin(l.At, stage.Kind, name)
 		case "round":
 			round++
 			if n := len(list); n > 0 {
 				list[n-1].Round = round
 			}
-		case "asks":
-			begin(l.At, "ask", name)
-		case "trouble":
-			begin(l.At, "trouble", name)
-		case "waits":
-			begin(l.At, "wait", name)
-		case "paused":
-			begin(l.At, "pause", "paused")
+		case "asks", "trouble", "waits", "paused":
+			begin(l.At, waitKinds[what], cmp.Or(name, what))
 		case "goes on":
 			begin(l.At, stage.Kind, stage.Name)
 		case "no engine":
@@ -191,14 +181,9 @@ func bars(log []store.Line, end time.Time) []Bar {
 	return list[max(0, len(list)-most):]
 }
 
-func stageKind(s cruise.Stage) string {
-	switch s {
-	case cruise.StageWatch:
-		return "wait"
-	case cruise.StageAsk:
-		return "ask"
-	case cruise.StageEnded, cruise.StageEnding:
-		return "end"
-	}
-	return "work"
-}
+// stageKinds are those of stages that are no work.
+var stageKinds = map[cruise.Stage]string{cruise.StageWatch: "wait", cruise.StageAsk: "ask", cruise.StageEnded: "end",
+	cruise.StageEnding: "end"}
+
+// waitKinds are those of what is no stage.
+var waitKinds = map[string]string{"asks": "ask", "trouble": "trouble", "waits": "wait", "paused": "pause"}

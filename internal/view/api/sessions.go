@@ -18,7 +18,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -35,7 +34,7 @@ func (d *Desk) sessionList(ctx context.Context, r *http.Request) ([]Session, err
 	}
 	out := []Session{}
 	for _, v := range list {
-		out = append(out, d.listed(v))
+		out = append(out, listed(v))
 	}
 	return out, nil
 }
@@ -46,8 +45,8 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 		return SessionDetail{}, err
 	}
 	b := words.NewBudget(ctx)
-	out := SessionDetail{Session: d.listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
-		Cause: string(v.Cause), Tip: v.Tip, Seen: seenOf(v)}
+	out := SessionDetail{Session: listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
+		Cause: string(v.Cause), Seen: seenOf(v)}
 	plan, err := d.Sessions.Sent(ctx, v, maxPlan)
 	out.Wrong = without(out.Wrong, "its plan", err)
 	if plan != "" {
@@ -62,7 +61,11 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 	if o, err := d.Sessions.ReadOrder(v.ID); err == nil {
 		out.Limits = o.Limits
 	}
-	out.Events, err = d.count(v.ID)
+	rec, err := d.record(v.ID)
+	if err == nil {
+		defer func() { _ = rec.Close() }()
+		out.Events, err = rec.Count()
+	}
 	out.Wrong = without(out.Wrong, "its transcript", err)
 	return out, nil
 }
@@ -85,16 +88,13 @@ func named(parts ...any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (d *Desk) count(id string) (int64, error) {
+// record is the transcript of a session; an empty one if nothing was said yet.
+func (d *Desk) record(id string) (*session.Record, error) {
 	rec, err := d.Sessions.OpenRecord(id)
 	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+		return &session.Record{}, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = rec.Close() }()
-	return rec.Count()
+	return rec, err
 }
 
 // maxPlan bounds how much of a plan is shown.
@@ -118,10 +118,7 @@ func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err err
 	if _, err := d.Sessions.Get(ctx, r.PathValue("id")); err != nil {
 		return p, err
 	}
-	rec, err := d.Sessions.OpenRecord(r.PathValue("id"))
-	if errors.Is(err, os.ErrNotExist) {
-		return p, nil
-	}
+	rec, err := d.record(r.PathValue("id"))
 	if err != nil {
 		return p, err
 	}
@@ -141,7 +138,7 @@ func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err err
 	p.Next, err = rec.Read(p.From, func(l session.Line) bool {
 		if it, ok := item(b, l); ok {
 			p.Items = append(p.Items, it)
-			size += len(it.Text) + len(it.Input) + textBytes(it.Words)
+			size += len(it.text())
 		}
 		p.End++
 		return p.End-p.First < most && size < passageBytes && ctx.Err() == nil
@@ -160,10 +157,7 @@ func (d *Desk) search(w http.ResponseWriter, r *http.Request) {
 	if q == "" {
 		err = app.Usagef("q: what is looked for?")
 	} else if _, err = d.Sessions.Get(r.Context(), r.PathValue("id")); err == nil {
-		rec, err = d.Sessions.OpenRecord(r.PathValue("id"))
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		rec, err = &session.Record{}, nil // nothing was said yet
+		rec, err = d.record(r.PathValue("id"))
 	}
 	if err != nil {
 		d.fail(w, err)
@@ -190,18 +184,46 @@ func (d *Desk) search(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxPatch bounds how much of a change is read to be shown in its parts.
-const maxPatch = 8 << 20
+// How much of a change is read to be shown in its parts: of all files, and of one that is asked for alone.
+const (
+	maxPatch = 2 << 20
+	maxAlone = 8 << 20
+)
 
 func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
+	v, err := d.Sessions.Get(ctx, r.PathValue("id"))
+	if err != nil {
+		return Changes{}, err
+	}
+	asked := time.Now()
+	time.AfterFunc(examineOn, d.join())
+	d.glances.of(d, v, true) // meanwhile
 	var text bytes.Buffer
-	out, report, err := d.look(ctx, r, &limited{w: &text, left: maxPatch})
+	alone, most := r.URL.Query().Get("file"), maxPatch
+	if alone != "" {
+		most = maxAlone
+	}
+	out, err := d.look(ctx, v, r, &limited{w: &text, left: most})
 	if err != nil {
 		return out, err
 	}
-	// It is read when nothing is held up any more.
-	out.Files, out.Cut = patch.Read(ctx, text.String(), patch.Options{Report: report, Alone: r.URL.Query().Get("file"),
-		Ends: out.Cut})
+	// It is read when nothing is held up any more, and what the gate finds is waited for as short as that takes.
+	g, known := d.found(ctx, v, asked)
+	if !known && d.offerOf(v) == "" && out.Seen != "" { // what it offers has no name
+		g, known = d.glance(ctx, v, "glance-"+v.ID), true
+	}
+	known = known && (out.Pulled || g.wrong != "" || g.seen == out.Seen)
+	if out.Examining = !known; out.Examining {
+		out.Seen = "" // nobody can consent to it yet
+	}
+	if known {
+		out.Groups, out.Notes = groups(g.report, out.policy), slices.Clone(g.report.Notes)
+		if g.wrong != "" {
+			out.Notes = append(out.Notes, "it could not be examined: "+g.wrong)
+		}
+	}
+	out.Files, out.Cut = patch.Read(ctx, text.String(), patch.Options{Report: g.report, Alone: alone, Ends: out.Cut,
+		Named: out.names})
 	return out, ctx.Err()
 }
 
@@ -215,8 +237,12 @@ func (d *Desk) patch(w http.ResponseWriter, r *http.Request) {
 		defer func() { _ = f.Close() }()
 		err = os.Remove(f.Name()) // it goes with its file
 	}
+	var v store.Session
+	if err == nil {
+		v, err = d.Sessions.Get(r.Context(), r.PathValue("id"))
+	}
 	if err == nil { // not to the browser, which may be slow: pulls would wait for it
-		_, _, err = d.look(r.Context(), r, &limited{w: f, left: maxText})
+		_, err = d.look(r.Context(), v, r, &limited{w: f, left: maxText})
 	}
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
@@ -257,39 +283,34 @@ func pieces(data []byte, end bool) (advance int, token []byte, err error) {
 }
 
 // look writes what a session changed, as the address says: all of it, one commit or one file.
-func (d *Desk) look(ctx context.Context, r *http.Request, w *limited) (out Changes, report gate.Report, err error) {
-	v, err := d.Sessions.Get(ctx, r.PathValue("id"))
-	if err != nil {
-		return out, report, err
-	}
+func (d *Desk) look(ctx context.Context, v store.Session, r *http.Request, w *limited) (out Changes, err error) {
 	cfg, err := d.App.ConfigIn(v.Repo)
 	if err != nil {
-		return out, report, err
+		return out, err
 	}
-	out.Commit, out.Branch = r.URL.Query().Get("commit"), v.Branch
-	err = d.Sessions.Look(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
+	out.Commit, out.Branch, out.policy = r.URL.Query().Get("commit"), v.Branch, cfg.Pull.Policy
+	err = d.Sessions.Unexamined(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
 		out.Base, out.Tip, out.Wip, out.Pulled = c.Base, c.Tip, c.Wip != "", c.Pulled
 		if !c.Pulled {
 			out.Seen = c.Seen()
 		} else if at, err := repo.Branch(ctx, v.Branch); err == nil {
 			out.Whole, _ = repo.IsAncestor(ctx, c.Tip, at) // a branch that can't be read is not said to have anything
 		}
-		out.Added, out.Deleted = c.Summary.Added, c.Summary.Deleted
-		out.Notes = c.Gate.Notes
+		out.Added, out.Deleted, out.names = c.Summary.Added, c.Summary.Deleted, c.Summary.Files
 		for _, s := range c.Summary.Commits {
-			out.Commits = append(out.Commits, Commit{s.Commit, safetext.Quote(s.Subject), safetext.Quote(s.Author)})
+			s.Subject, s.Author = safetext.Quote(s.Subject), safetext.Quote(s.Author)
+			out.Commits = append(out.Commits, s)
 		}
-		out.Groups, report = groups(c.Gate, cfg.Pull.Policy), c.Gate
 		return out.diff(ctx, repo, w, r.URL.Query().Get("file"))
 	})
-	return out, report, err
+	return out, err
 }
 
 // diff writes the patch of what is looked at.
 func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *limited, file string) (err error) {
 	from, to := c.Base, c.Tip
 	if c.Commit != "" {
-		if !slices.ContainsFunc(c.Commits, func(k Commit) bool { return k.ID == c.Commit }) {
+		if !slices.ContainsFunc(c.Commits, func(k git.CommitLine) bool { return k.Commit == c.Commit }) {
 			return app.Usagef("commit: %q is not one of this session", c.Commit)
 		}
 		if from, err = repo.Parent(ctx, c.Commit); err != nil {
@@ -309,9 +330,14 @@ func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *limited, file str
 		only = []string{file}
 	}
 	err = repo.Diff(ctx, w, from, to, git.DiffLines, only...)
-	if c.Cut = w.over; c.Cut && ctx.Err() == nil {
+	if c.Cut = w.over; !c.Cut || ctx.Err() != nil {
+		return err
+	}
+	if c.Commit == "" {
 		return nil
 	}
+	sum, err := repo.Summary(ctx, from, to)
+	c.names = sum.Files
 	return err
 }
 

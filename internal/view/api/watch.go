@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -26,12 +29,11 @@ import (
 type watch struct {
 	mu      sync.Mutex
 	readers int
-	ctx     context.Context // as long as there are some
-	stop    context.CancelFunc
+	stop    context.CancelFunc // when there are none
 	now     snapshot
 	more    chan struct{} // closed and replaced when there is another state
 
-	tails map[string]*lastWords
+	said map[string]said // by those that are at work
 }
 
 // snapshot is a state as it is sent, and a name for it.
@@ -58,11 +60,12 @@ func (d *Desk) join() (leave func()) {
 	defer w.mu.Unlock()
 	if w.readers++; w.readers == 1 {
 		ctx, stop := context.WithCancel(d.Life)
-		w.ctx, w.stop, w.now = ctx, stop, snapshot{}
+		w.stop, w.now = stop, snapshot{}
 		if w.more == nil {
 			w.more = make(chan struct{})
 		}
 		go d.keepWatch(ctx)
+		go d.keepExamining(ctx)
 	}
 	return func() {
 		w.mu.Lock()
@@ -71,16 +74,6 @@ func (d *Desk) join() (leave func()) {
 			w.stop()
 		}
 	}
-}
-
-// context lives as long as somebody looks; nil where nobody does.
-func (w *watch) context() context.Context {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.readers == 0 {
-		return nil
-	}
-	return w.ctx
 }
 
 func (d *Desk) keepWatch(ctx context.Context) {
@@ -131,13 +124,8 @@ func (d *Desk) mark() string {
 	add(filepath.Join(d.Sessions.Data, "cco.db-wal"))
 	b = fmt.Appendf(b, "%d;", d.glances.count())
 	d.watch.mu.Lock()
-	ids := make([]string, 0, len(d.watch.tails))
-	for id := range d.watch.tails {
-		ids = append(ids, id)
-	}
-	d.watch.mu.Unlock()
-	slices.Sort(ids)
-	for _, id := range ids {
+	defer d.watch.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(d.watch.said)) {
 		add(d.Sessions.TranscriptFile(id))
 	}
 	return string(b)
@@ -203,14 +191,16 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 		switch {
 		case v.Live():
 			live[v.ID] = true
-			s := d.listed(v)
+			s := listed(v)
 			s.Last = d.lastWords(ctx, v.ID)
 			st.Live = append(st.Live, s)
 		case len(st.Recent) < recent:
-			st.Recent = append(st.Recent, d.listed(v))
+			st.Recent = append(st.Recent, listed(v))
 		}
 	}
-	d.forgetTails(live)
+	d.watch.mu.Lock()
+	maps.DeleteFunc(d.watch.said, func(id string, _ said) bool { return !live[id] })
+	d.watch.mu.Unlock()
 	phases, err := d.Sessions.Store.Phases(ctx, 1<<20)
 	st.Wrong = without(st.Wrong, "phases", err)
 	n := 0
@@ -228,13 +218,12 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	st.Unwatched, err = d.Sessions.Unwatched(ctx)
 	st.Wrong = without(st.Wrong, "the engine", err)
 	if st.Unwatched > 0 {
-		st.Needs = slices.Insert(st.Needs, 0, Need{ID: "engine", Of: "engine", Kind: "engine", Since: newest(phases),
-			Title: "The engine is dead", Words: b.Parse(fmt.Sprintf("Nobody watches %d phases.", st.Unwatched)),
-			Next: d.Sessions.Runner()})
+		st.Needs = slices.Insert(st.Needs, 0, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: "engine",
+			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Runner()},
+			Words: b.Parse(fmt.Sprintf("Nobody watches %d phases.", st.Unwatched))})
 	}
-	today, err := d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
+	st.Today, err = d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
 	st.Wrong = without(st.Wrong, "what was spent today", err)
-	st.Today = spend(today)
 	return st, ctx.Err()
 }
 
@@ -243,40 +232,27 @@ func (d *Desk) needs(ctx context.Context, b *words.Budget, list []store.Session,
 	st *State) {
 	needs, err := d.Sessions.AttentionOf(ctx, list)
 	st.Wrong = without(st.Wrong, "what needs you", err)
-	waiting := map[string]bool{}
 	for _, n := range needs {
 		v, isSession := byID[n.ID]
-		need := Need{ID: n.ID, Of: "session", Kind: string(n.Kind), Since: n.Since, Title: n.Title, Who: n.Agent,
-			Where: n.Branch, Words: b.Parse(safetext.Quote(n.Words)), Next: n.Next, Cause: string(v.Cause), Seen: seenOf(v)}
+		need := Need{Need: n, Of: "session", Words: b.Parse(safetext.Quote(n.Words)), Cause: string(v.Cause),
+			Seen: seenOf(v)}
 		if !isSession {
 			need.Of, need.Seen = "phase", ""
 		}
 		if n.Kind == session.NeedPull || n.Kind == session.NeedLook {
-			waiting[n.ID] = true
 			d.decide(&need, v)
 		}
 		st.Needs = append(st.Needs, need)
 	}
-	d.glances.forget(waiting)
-	slices.SortStableFunc(st.Needs, func(a, b Need) int { return urgency(a.Kind) - urgency(b.Kind) })
+	// Decisions come before what failed and what only waits to be pulled, and the rest stays as it is.
+	urgency := func(n Need) int {
+		return slices.Index([]session.NeedKind{needDecide, session.NeedLook, session.NeedPull}, n.Kind)
+	}
+	slices.SortStableFunc(st.Needs, func(a, b Need) int { return urgency(a) - urgency(b) })
 }
 
 // needDecide is work that the gate holds up until a person has decided.
-const needDecide = "decide"
-
-// urgency puts decisions before what failed and what only waits to be pulled, and leaves the rest as it is.
-func urgency(kind string) int {
-	return slices.Index([]string{needDecide, string(session.NeedLook), string(session.NeedPull)}, kind)
-}
-
-func newest(phases []store.Phase) (t time.Time) {
-	for _, p := range phases {
-		if !p.Ended && p.Updated.After(t) {
-			t = p.Updated
-		}
-	}
-	return t
-}
+const needDecide session.NeedKind = "decide"
 
 // askPhases adds what only the state of a living phase says: comments of strangers that wait, and what it asks.
 func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Phase, out *State) {
@@ -299,78 +275,56 @@ func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Ph
 			}
 		}
 		for _, c := range st.Held {
-			out.Needs = append(out.Needs, Need{ID: c.ID, Of: "phase", Parent: p.ID, Kind: "accept", Since: p.Updated,
-				Title: p.Title, Who: c.Author, Where: p.Branch, Words: b.Parse(c.Body), Seen: seenComment(c),
-				Next: "cco cruise fix " + p.ID + " --accept " + c.ID})
+			out.Needs = append(out.Needs, Need{Of: "phase", Parent: p.ID, Words: b.Parse(c.Body), Seen: seenComment(c),
+				Need: session.Need{ID: c.ID, Kind: "accept", Since: p.Updated, Title: p.Title, Agent: c.Author, Repo: p.Repo,
+					Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
 		}
 	}
 }
 
-func spend(s store.Spend) Spend { return Spend{Tokens: s.Tokens(), Cost: s.Cost, Estimate: s.Estimate} }
-
-// listed is a session as listings show it.
-func (d *Desk) listed(v store.Session) Session {
-	return Session{ID: v.ID, Title: v.Title, State: string(v.State), Reason: v.Reason, Box: v.Box, Agent: v.Agent,
-		Model: v.Model, Repo: v.Repo, Branch: v.Branch, Created: v.Created, Started: v.Started, Finished: v.Finished,
-		Spent: spend(v.Spent)}
+// listed is a session as listings show it: what its agent asks stands elsewhere, with its parts.
+func listed(v store.Session) Session {
+	v.Question = ""
+	return Session{Session: v}
 }
 
 func listedPhase(p store.Phase) Phase {
-	return Phase{ID: p.ID, Title: p.Title, Kind: p.Kind, Stage: p.Stage, Ended: p.Ended, Branch: p.Branch, Repo: p.Repo,
-		PR: p.PRNumber, URL: webAddress(p.PRURL), Created: p.Created, Updated: p.Updated, Cost: p.Cost, Estimate: p.Estimate}
+	p.PRURL, p.State = webAddress(p.PRURL), nil
+	return p
 }
 
-// lastWords remembers the last line of a session that is at work.
-type lastWords struct {
-	tail tail
+// said is the last line that an agent said, and where its transcript ended then.
+type said struct {
+	at   int64
 	text string
 }
 
 // maxTail is how much of a transcript is read for its last line.
 const maxTail = 64 << 10
 
-// lastWords is the last line that an agent said.
+// lastWords is the last line that an agent said. What is known of it is read on from there.
 func (d *Desk) lastWords(ctx context.Context, id string) string {
-	w := &d.watch
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t := w.tails[id]
-	if t == nil {
-		t = &lastWords{tail: tail{file: d.Sessions.TranscriptFile(id)}}
-		if w.tails == nil {
-			w.tails = map[string]*lastWords{}
-		}
-		w.tails[id] = t
-	}
-	info, err := os.Stat(t.tail.file)
-	if err != nil || info.Size() == t.tail.at {
-		return t.text
-	}
-	f, err := os.Open(t.tail.file)
-	if err != nil {
-		return t.text
-	}
-	defer func() { _ = f.Close() }()
-	from, b := max(t.tail.at, info.Size()-maxTail), words.NewBudget(ctx)
-	t.tail.at, _ = session.ReadLines(f, from, info.Size(), func(l session.Line) bool {
-		it, ok := item(b, l)
-		if text := it.text(); ok && (it.Kind == "words" || it.Kind == "call" || it.Kind == "line" || it.Kind == "step") {
-			if said := lastLine(text); said != "" {
-				t.text = said
-			}
-		}
-		return true
-	})
-	return t.text
-}
-
-// forgetTails drops what is known of sessions that have ended.
-func (d *Desk) forgetTails(live map[string]bool) {
 	d.watch.mu.Lock()
 	defer d.watch.mu.Unlock()
-	for id := range d.watch.tails {
-		if !live[id] {
-			delete(d.watch.tails, id)
-		}
+	if d.watch.said == nil {
+		d.watch.said = map[string]said{}
 	}
+	last := d.watch.said[id]
+	defer func() { d.watch.said[id] = last }()
+	f, err := os.Open(d.Sessions.TranscriptFile(id))
+	if err != nil {
+		return last.text
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.Size() != last.at {
+		from, b := max(last.at, info.Size()-maxTail), words.NewBudget(ctx)
+		last.at, _ = session.ReadLines(f, from, info.Size(), func(l session.Line) bool {
+			it, ok := item(b, l)
+			if ok && slices.Contains([]string{"words", "call", "line", "step"}, it.Kind) {
+				last.text = cmp.Or(lastLine(it.text()), last.text)
+			}
+			return true
+		})
+	}
+	return last.text
 }

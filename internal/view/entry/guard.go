@@ -52,8 +52,6 @@ type Refusal struct {
 	Why    string
 }
 
-func (r *Refusal) Error() string { return r.Why }
-
 // EnterPath is where a code becomes a cookie.
 const EnterPath = "/api/v1/enter"
 

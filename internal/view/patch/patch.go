@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // File is a changed file.
 type File struct {
 	Path    string    `json:"path" doc:"its name, the new one if there is one"`
-	Kind    string    `json:"kind" doc:"added, deleted or changed"`
+	Kind    string    `json:"kind" doc:"added, deleted or changed; none of one that is not shown"`
 	Mode    string    `json:"mode,omitempty" doc:"the old and the new mode, if that has changed"`
 	Binary  bool      `json:"binary,omitempty" doc:"it has no lines"`
 	Added   int       `json:"added" doc:"lines"`
@@ -47,13 +48,14 @@ type Finding struct {
 	Says   string `json:"says" doc:"for a person"`
 }
 
-// Bounds on what is shown at once.
+// Bounds on what is shown at once: of all files, and of one that is asked for alone.
 const (
 	maxFiles = 2_000
-	maxLines = 20_000  // of all files
-	maxFile  = 2_000   // of one, if it is not asked for alone
-	maxLine  = 2_000   // bytes, likewise
-	maxWhole = 1 << 20 // bytes of a line of a file that is
+	maxLines = 5_000
+	maxFile  = 2_000 // lines of one of them
+	maxLine  = 2_000 // bytes
+	maxAlone = 20_000
+	maxWhole = 1 << 20 // bytes of a line
 	maxBytes = 4 << 20 // of all lines
 )
 
@@ -62,18 +64,19 @@ const Unseen = "unseen"
 
 // Options say what a patch is of.
 type Options struct {
-	Report gate.Report // what the gate says of it
-	Alone  string      // the one file that is wanted, of which more is shown
-	Ends   bool        // it is not whole: its last file ends too soon, and there may be more
+	Report gate.Report    // what the gate says of it
+	Alone  string         // the one file that is wanted, of which more is shown
+	Ends   bool           // it is not whole: its last file ends too soon, and there may be more
+	Named  []git.FileStat // all files: those that are not in it are named alone
 }
 
 // Read reads a patch of git's, without renames. More says that there are files that are not shown.
 func Read(ctx context.Context, patch string, o Options) (files []File, more bool) {
 	r := &reader{found: byPlace(o.Report), lines: maxLines, bytes: maxBytes, spans: maxSpans, file: maxFile, line: maxLine}
 	if o.Alone != "" {
-		r.file, r.line = maxLines, maxWhole
+		r.lines, r.file, r.line = maxAlone, maxAlone, maxWhole
 	}
-	files = []File{}
+	files, names := []File{}, map[string]bool{}
 	const begin = "diff --git "
 	for patch != "" && ctx.Err() == nil {
 		text, rest := patch, ""
@@ -87,14 +90,37 @@ func Read(ctx context.Context, patch string, o Options) (files []File, more bool
 		if len(files) == maxFiles {
 			return files, true
 		}
-		if f := r.read(text); o.Alone == "" || o.Alone == f.Path {
+		f, name := r.read(text)
+		if names[name] = true; o.Alone == "" || o.Alone == f.Path {
 			files = append(files, f)
 		}
 	}
 	if n := len(files); o.Ends && n > 0 {
 		files[n-1].unseen("what follows in it is not shown here")
 	}
-	return files, o.Ends
+	if o.Alone != "" || !o.Ends {
+		return files, o.Ends
+	}
+	rest := r.rest(names, o.Named)
+	return append(files, rest[:min(len(rest), maxFiles-len(files))]...), o.Ends
+}
+
+// rest names the files that were not read.
+func (r *reader) rest(read map[string]bool, named []git.FileStat) (files []File) {
+	shown := map[string]int{} // two names can look alike
+	for name := range read {
+		shown[safetext.Line(name)]++
+	}
+	for _, n := range named {
+		if shown[n.Path]--; shown[n.Path] >= 0 {
+			continue
+		}
+		f := File{Path: safetext.Quote(n.Path), Added: n.Added, Deleted: n.Deleted, Binary: n.Binary, Hunks: []Hunk{},
+			Found: r.found.rest(n.Path)}
+		f.unseen("it is not shown here yet")
+		files = append(files, f)
+	}
+	return files
 }
 
 type reader struct {
@@ -104,11 +130,10 @@ type reader struct {
 	file, line   int // of one file, of one line
 }
 
-// read reads the patch of one file.
-func (r *reader) read(text string) File {
-	f := File{Kind: "changed", Hunks: []Hunk{}, Found: []Finding{}}
+// read reads the patch of one file, and gives its name as it is.
+func (r *reader) read(text string) (f File, name string) {
+	f = File{Kind: "changed", Hunks: []Hunk{}, Found: []Finding{}}
 	var modes [2]string
-	name := ""
 	for text != "" && !strings.HasPrefix(text, "@@ ") {
 		line, rest, _ := strings.Cut(text, "\n")
 		text = rest
@@ -133,14 +158,13 @@ func (r *reader) read(text string) File {
 	f.Path = safetext.Quote(name)
 	left := min(r.file, r.lines)
 	unseen := 0
-	sides := [2]painter{{language: languageOf(name), left: &r.spans}, {language: languageOf(name), left: &r.spans}}
+	lang := languageOf(name)
 	var hunk *Hunk
 	var at [2]int
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(line, "@@ "):
 			at = begins(line)
-			sides[0].inside, sides[1].inside = "", ""
 			hunk = nil
 			if left > 0 && r.bytes > 0 {
 				f.Hunks = append(f.Hunks, Hunk{Head: safetext.Quote(line)})
@@ -158,7 +182,7 @@ func (r *reader) read(text string) File {
 		}
 		left--
 		r.lines--
-		hunk.Lines = append(hunk.Lines, r.one(name, line, &at, &sides))
+		hunk.Lines = append(hunk.Lines, r.one(name, line, &at, lang))
 	}
 	f.Found = append(f.Found, r.found.rest(name)...)
 	if f.Path != name {
@@ -167,7 +191,7 @@ func (r *reader) read(text string) File {
 	if unseen > 0 {
 		f.unseen(fmt.Sprintf("%d more lines of its patch are not shown here", unseen))
 	}
-	return f
+	return f, name
 }
 
 func (f *File) unseen(says string) {
@@ -176,22 +200,20 @@ func (f *File) unseen(says string) {
 }
 
 // one is a line of a hunk, which begins with its sign.
-func (r *reader) one(name, text string, at *[2]int, sides *[2]painter) (l Line) {
+func (r *reader) one(name, text string, at *[2]int, lang *language) (l Line) {
 	op, shown := text[0], text[1:]
 	if len(shown) > r.line || len(shown) > r.bytes {
 		shown = safetext.Cut(shown, min(r.line, max(0, r.bytes)))
 		l.Found = []Finding{{Unseen, "medium", fmt.Sprintf("this line goes on: it has %d bytes", len(text)-1)}}
 	}
 	r.bytes -= len(shown)
-	l.Op = string(op)
+	l.Op, l.Spans = string(op), lang.paint(shown, &r.spans)
 	if op != '+' {
 		l.Old = at[0]
-		l.Spans = sides[0].paint(shown)
 		at[0]++
 	}
 	if op != '-' {
 		l.New = at[1]
-		l.Spans = sides[1].paint(shown)
 		at[1]++
 	}
 	switch op {

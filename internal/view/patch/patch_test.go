@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
 )
 
 const sample = `diff --git a/main.go b/main.go
@@ -81,23 +82,20 @@ func text(l Line) string {
 func TestColoursChangeNoText(t *testing.T) {
 	in := []string{"", "a: [1, \"x\"] # c", "<a href='x'>&amp;</a> {{.X}} `q`", "def f(x): return \"\"\" y", "/* open",
 		"-- z \\", "", "größe := 'ü\\", "*/ <!-- 0x1f", "--> `", "if x { return f (1.5) }"}
-	for end, l := range languages {
-		left := maxSpans
-		p := painter{language: l, left: &left}
+	left := maxSpans
+	for _, name := range []string{"a.go", "a.py", "a.sql", "a.yaml", "a.json", "a.html", "a"} {
 		for _, line := range in {
-			if got := text(Line{Spans: p.paint(line)}); got != line {
-				t.Errorf("%s: %q became %q", end, line, got)
+			if got := text(Line{Spans: languageOf(name).paint(line, &left)}); got != line {
+				t.Errorf("%s: %q became %q", name, line, got)
 			}
 		}
 	}
 	for name, c := range map[string][2]string{
-		"a.py": {"def f(x): return # s", "k:def|: |f:f|:(x): |k:return|: |c:# s"}, "b.yaml": {`key: "v"`, `a:key|:: |s:"v"`},
-		"c.json": {`"key": 12`, `a:"key"|:: |n:12`}, "d.html": {"<a href='x'>", ":<|t:a|: |a:href|:=|s:'x'|:>"},
+		"a.py": {"def f(x): return # s", "k:def|: |f:f|:(x): |k:return|: |c:# s"}, "b.yaml": {`if: "v"`, `:if: |s:"v"`},
+		"c.json": {`"key": 12`, `s:"key"|:: |n:12`}, "d.html": {"<a href='x'>", ":<a href=|s:'x'|:>"},
 		"Makefile": {"x # y", ":x |c:# y"}, "x.unknown": {"if x", ":if x"}} {
-		left := maxSpans
-		p := painter{language: languageOf(name), left: &left}
 		var got []string
-		for _, s := range p.paint(c[0]) {
+		for _, s := range languageOf(name).paint(c[0], &left) {
 			got = append(got, s.Class+":"+s.Text)
 		}
 		if strings.Join(got, "|") != c[1] {
@@ -137,6 +135,27 @@ func TestWhatIsCutSaysSo(t *testing.T) {
 	}
 }
 
+// Guards against files that nobody learns of because others came before them, also where two names look alike.
+func TestFilesThatAreNotShownAreNamed(t *testing.T) {
+	named := []git.FileStat{{Path: "main.go", Added: 2}, {Path: "evil.sh"}, {Path: "pic.png", Binary: true},
+		{Path: "z\ufffdz", Added: 7}, {Path: "z\ufffdz", Added: 8}, {Path: ".husky/x", Added: 9}}
+	odd := "diff --git \"a/z\\342\\200\\256z\" \"b/z\\342\\200\\256z\"\nindex 1..2 100644\n@@ -1 +1 @@\n-a\n+b\n"
+	report := gate.Report{Groups: []gate.Group{{Findings: []gate.Finding{{Kind: "hooks", Danger: gate.High,
+		Path: ".husky/x", Line: 3, Says: "runs"}}}}}
+	// A file that became a link is in a patch twice.
+	files, more := Read(t.Context(), sample+odd+odd, Options{Report: report, Ends: true, Named: named})
+	var got []string
+	for _, f := range files[5:] {
+		got = append(got, fmt.Sprintf("%s +%d %v %d", f.Path, f.Added, f.Cut, len(f.Found)))
+	}
+	if want := "z\ufffdz +8 true 1|.husky/x +9 true 2"; !more || strings.Join(got, "|") != want {
+		t.Errorf("beyond what is shown are %q", got)
+	}
+	if files, _ := Read(t.Context(), sample, Options{Named: named}); len(files) != 3 {
+		t.Errorf("a patch that is whole has %d files", len(files))
+	}
+}
+
 // Guards against a patch that takes much more than its size, in time or in room: many files, many pieces, long lines.
 func TestHostilePatchesAreBounded(t *testing.T) {
 	file := func(i int, lines string) string {
@@ -161,7 +180,7 @@ func TestHostilePatchesAreBounded(t *testing.T) {
 					}
 				}
 			}
-			if len(files) > maxFiles || spans > maxSpans+maxLines+maxPainted || size > maxBytes+maxLine {
+			if len(files) > maxFiles || spans > maxSpans+maxAlone+maxPainted || size > maxBytes+maxLine {
 				t.Errorf("%.60q: %d files, %d pieces, %d bytes", in, len(files), spans, size)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -112,7 +113,8 @@ func (r *Rig) Try(argv ...string) (string, error) {
 
 // find looks for a program of ours before the system's.
 func (r *Rig) find(name string) string {
-	if own := filepath.Join(r.Bin, name); fileExists(own) {
+	own := filepath.Join(r.Bin, name)
+	if _, err := os.Stat(own); err == nil {
 		return own
 	}
 	path, err := proc.LookPath(name)
@@ -121,8 +123,6 @@ func (r *Rig) find(name string) string {
 	}
 	return path
 }
-
-func fileExists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // Run runs a program that must succeed.
 func (r *Rig) Run(argv ...string) string {
@@ -335,29 +335,15 @@ func (r *Rig) Await(id string, states ...string) {
 	r.t.Helper()
 	until := time.Now().Add(8 * time.Minute) // only a failure waits long
 	for {
-		var s struct {
-			State  string `json:"state"`
-			Reason string `json:"reason"`
-		}
-		out := r.Run("cco", "box", "sessions", "--all", "--json")
-		var list []struct {
-			ID     string `json:"id"`
-			State  string `json:"state"`
-			Reason string `json:"reason"`
-		}
-		must.Do(r.t, json.Unmarshal([]byte(out), &list))
+		var list []struct{ ID, State, Reason string }
+		must.Do(r.t, json.Unmarshal([]byte(r.Run("cco", "box", "sessions", "--all", "--json")), &list))
 		for _, v := range list {
-			if v.ID == id {
-				s.State, s.Reason = v.State, v.Reason
-			}
-		}
-		for _, want := range states {
-			if s.State == want {
+			if v.ID == id && slices.Contains(states, v.State) {
 				return
 			}
 		}
 		if time.Now().After(until) {
-			r.t.Fatalf("session %s is %s (%s), not %v\n%s", id, s.State, s.Reason, states, r.Run("cco", "box", "logs", id))
+			r.t.Fatalf("session %s is not %v: %+v\n%s", id, states, list, r.Run("cco", "box", "logs", id))
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

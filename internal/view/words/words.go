@@ -1,10 +1,12 @@
 // Package words makes Markdown that an agent or a stranger wrote into a small tree of known parts. What draws it sets
 // texts, and never has markup to deal with: HTML in it is text, a link shows its target, an image is its address. It
-// reads each character a bounded number of times, whatever stands there, and knows as much of Markdown as that allows.
+// knows what agents write: headings, lists, quotes, code, simple tables, emphasis and links; everything else is shown as
+// it was written. Each character is read a bounded number of times, whatever stands there.
 package words
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"time"
 
@@ -49,10 +51,9 @@ func (b *Budget) Parse(markdown string) []Node {
 		markdown = safetext.Cut(markdown, most) + "\n(cut)"
 	}
 	b.bytes -= len(markdown)
-	r := &reader{Budget: b}
 	if len(markdown) <= maxText && !b.over() {
 		lines := strings.Split(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n")
-		if nodes := r.blocks(lines, 0); !b.over() {
+		if nodes := b.blocks(lines, 0); !b.over() {
 			return nodes
 		}
 	}
@@ -61,33 +62,57 @@ func (b *Budget) Parse(markdown string) []Node {
 
 func (b *Budget) over() bool { return b.nodes < 0 || b.ctx.Err() != nil || time.Now().After(b.end) }
 
-type reader struct{ *Budget }
+// block is a kind of them: how its first line begins behind what that is set in, and what reads it. That gives its node,
+// and how many lines it has.
+type block struct {
+	begins *regexp.Regexp
+	read   func(b *Budget, lines []string, depth int) (Node, int)
+}
 
-// block begins at the first of some lines: it gives its node, and how many lines it has; none is another kind of block.
-type block func(r *reader, lines []string, depth int) (Node, int)
+var (
+	fences = regexp.MustCompile("^(```+|~~~+)[ \t]*([^` \t]*)[^`]*$")
+	heads  = regexp.MustCompile(`^(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	rules  = regexp.MustCompile(`^(?:-(?:[ \t]*-){2,}|\*(?:[ \t]*\*){2,}|_(?:[ \t]*_){2,})[ \t]*$`)
+	items  = regexp.MustCompile(`^([-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)`)
+	quotes = regexp.MustCompile(`^> ?`)
+	// under is the line below the head of a table.
+	under = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+)
+
+func blocks() []block {
+	return []block{{fences, fence}, {heads, heading}, {rules, rule}, {items, list}, {quotes, quote}}
+}
+
+// begins is the block that a line begins; nil if it is a part of a paragraph.
+func begins(line string) *block {
+	rest := strings.TrimLeft(line, " \t")
+	if rest == "" || !strings.ContainsAny(rest[:1], "`~#-*_+>0123456789") {
+		return nil
+	}
+	for _, k := range blocks() {
+		if k.begins.MatchString(rest) {
+			return &k
+		}
+	}
+	return nil
+}
 
 // blocks reads lines as blocks, one below the other.
-func (r *reader) blocks(lines []string, depth int) (out []Node) {
-	for len(lines) > 0 && !r.over() {
+func (b *Budget) blocks(lines []string, depth int) (out []Node) {
+	for len(lines) > 0 && !b.over() {
 		if blank(lines[0]) {
 			lines = lines[1:]
 			continue
 		}
-		r.nodes--
-		var node Node
-		n := 0
-		if depth < maxDepth {
-			for _, try := range []block{fence, heading, rule, quote, list, table, indented} {
-				if node, n = try(r, lines, depth); n > 0 {
-					break
-				}
-			}
+		read := paragraph
+		if k := begins(lines[0]); k != nil && depth < maxDepth {
+			read = k.read
+		} else if isTable(lines) {
+			read = table
 		}
-		if n == 0 {
-			node, n = paragraph(r, lines, depth)
-		}
-		out = append(out, node)
-		lines = lines[n:]
+		node, n := read(b, lines, depth)
+		b.nodes--
+		out, lines = append(out, node), lines[n:]
 	}
 	return out
 }
@@ -96,287 +121,176 @@ func blank(line string) bool { return strings.TrimSpace(line) == "" }
 
 // indent is how far a line is set in, and what follows.
 func indent(line string) (cols int, rest string) {
-	for i := range len(line) {
-		switch line[i] {
-		case ' ':
-			cols++
-		case '\t':
-			cols += 4 - cols%4
-		default:
-			return cols, line[i:]
+	rest = strings.TrimLeft(line, " \t")
+	for _, c := range line[:len(line)-len(rest)] {
+		if cols++; c == '\t' {
+			cols += 3
 		}
 	}
-	return cols, ""
+	return cols, rest
 }
 
 // out sets a line out by so many columns, or by as many as it is set in.
 func out(line string, by int) string {
 	cols, rest := indent(line)
-	if cols <= by {
-		return rest
+	if by == 0 || cols == 0 {
+		return line
 	}
-	return strings.Repeat(" ", cols-by) + rest
+	return strings.Repeat(" ", max(0, cols-by)) + rest
 }
 
-func fence(_ *reader, lines []string, _ int) (Node, int) {
+func fence(_ *Budget, lines []string, _ int) (Node, int) {
 	cols, rest := indent(lines[0])
-	n := len(rest) - len(strings.TrimLeft(rest, "`"))
-	mark := "`"
-	if n == 0 {
-		n, mark = len(rest)-len(strings.TrimLeft(rest, "~")), "~"
-	}
-	if cols > 3 || n < 3 || mark == "`" && strings.Contains(rest[n:], "`") {
-		return Node{}, 0
-	}
-	node := Node{Kind: "pre"}
-	if info := strings.Fields(rest[n:]); len(info) > 0 {
-		node.Lang = info[0]
-	}
-	var b strings.Builder
-	for i, line := range lines[1:] {
-		in, rest := indent(line)
-		if rest = strings.TrimRight(rest, " \t"); in <= 3 && len(rest) >= n && strings.Trim(rest, mark) == "" {
-			node.Text = b.String()
-			return node, i + 2
-		}
-		b.WriteString(out(line, cols) + "\n")
-	}
-	node.Text = b.String()
-	return node, len(lines)
-}
-
-// level is that of a heading, 0 for another line.
-func level(line string) (n int, text string) {
-	cols, rest := indent(line)
-	n = len(rest) - len(strings.TrimLeft(rest, "#"))
-	if cols > 3 || n > 6 || len(rest) > n && rest[n] != ' ' && rest[n] != '\t' {
-		return 0, ""
-	}
-	return n, strings.TrimSpace(rest[n:])
-}
-
-func heading(r *reader, lines []string, depth int) (Node, int) {
-	n, text := level(lines[0])
-	if n == 0 {
-		return Node{}, 0
-	}
-	if bare := strings.TrimRight(text, "#"); bare == "" || strings.HasSuffix(bare, " ") {
-		text = strings.TrimSpace(bare)
-	}
-	return Node{Kind: "h", Level: n, Parts: r.inline(text, depth+1)}, 1
-}
-
-func rule(_ *reader, lines []string, _ int) (Node, int) {
-	cols, rest := indent(lines[0])
-	if cols > 3 || rest == "" || !strings.Contains("-*_", rest[:1]) || strings.Trim(rest, rest[:1]+" \t") != "" ||
-		strings.Count(rest, rest[:1]) < 3 {
-		return Node{}, 0
-	}
-	return Node{Kind: "hr"}, 1
-}
-
-func quote(r *reader, lines []string, depth int) (Node, int) {
-	var inside []string
-	n := 0
+	m := fences.FindStringSubmatch(rest)
+	var text strings.Builder
+	n := 1
 	for ; n < len(lines); n++ {
-		cols, rest := indent(lines[n])
+		if end := strings.TrimSpace(lines[n]); len(end) >= len(m[1]) && strings.Trim(end, m[1][:1]) == "" {
+			n++
+			break
+		}
+		text.WriteString(out(lines[n], cols) + "\n")
+	}
+	return Node{Kind: "pre", Lang: m[2], Text: text.String()}, n
+}
+
+func heading(b *Budget, lines []string, _ int) (Node, int) {
+	m := heads.FindStringSubmatch(strings.TrimLeft(lines[0], " \t"))
+	return Node{Kind: "h", Level: len(m[1]), Parts: b.inline(m[2])}, 1
+}
+
+func rule(*Budget, []string, int) (Node, int) { return Node{Kind: "hr"}, 1 }
+
+func quote(b *Budget, lines []string, depth int) (Node, int) {
+	var inside []string
+	for _, line := range lines {
+		rest := strings.TrimLeft(line, " \t")
+		if !strings.HasPrefix(rest, ">") {
+			break
+		}
+		inside = append(inside, strings.TrimPrefix(rest[1:], " "))
+	}
+	return Node{Kind: "quote", Parts: b.blocks(inside, depth+1)}, len(inside)
+}
+
+// list has items that begin alike. What is set in below one belongs to it, and so does the rest of its paragraph.
+func list(b *Budget, lines []string, depth int) (Node, int) {
+	ordered := func(line string) (mark string, is bool) {
+		mark = items.FindString(strings.TrimLeft(line, " \t"))
+		return mark, mark != "" && mark[0] >= '0' && mark[0] <= '9'
+	}
+	_, numbers := ordered(lines[0])
+	var all [][]string
+	n, at, width := 0, 0, 0
+	for ; n < len(lines); n++ {
+		line, last := lines[n], len(all)-1
+		in, rest := indent(line)
+		if rest == "" {
+			if n+1 < len(lines) && !blank(lines[n+1]) { // whether it goes on is for the next line to say
+				all[last] = append(all[last], "")
+				continue
+			}
+			break
+		}
+		mark, number := ordered(line)
 		switch {
-		case cols <= 3 && strings.HasPrefix(rest, ">"):
-			inside = append(inside, strings.TrimPrefix(rest[1:], " "))
+		case n > 0 && in >= at+2:
+			all[last] = append(all[last], out(line, width))
 			continue
-		case n > 0 && goesOn(lines[n]) && !blank(inside[n-1]):
-			inside = append(inside, lines[n])
+		case mark != "" && number == numbers && !rules.MatchString(rest):
+			at, width = in, in+max(2, len(mark))
+			all = append(all, []string{rest[len(mark):]})
+			continue
+		case begins(line) == nil && !blank(lines[n-1]):
+			all[last] = append(all[last], rest)
 			continue
 		}
 		break
 	}
-	if n == 0 {
-		return Node{}, 0
-	}
-	return Node{Kind: "quote", Parts: r.blocks(inside, depth+1)}, n
-}
-
-// goesOn says that a line is more of the paragraph before it.
-func goesOn(line string) bool {
-	_, rest := indent(line)
-	if rest == "" || rest[0] == '>' {
-		return false
-	}
-	one := []string{line}
-	_, code := fence(nil, one, 0)
-	_, hr := rule(nil, one, 0)
-	head, _ := level(line)
-	mark, _ := marker(line)
-	return code+hr+head == 0 && (mark == "" || len(mark) > 1 && mark != "1.")
-}
-
-// marker is what begins an item of a list, and how far the item is set in behind it.
-func marker(line string) (mark string, width int) {
-	cols, rest := indent(line)
-	n := 0
-	for n < len(rest) && n < 9 && rest[n] >= '0' && rest[n] <= '9' {
-		n++
-	}
-	ordered := n > 0 && n < len(rest) && (rest[n] == '.' || rest[n] == ')')
-	if !ordered && (rest == "" || !strings.Contains("-*+", rest[:1])) {
-		return "", 0
-	}
-	if !ordered {
-		n = 0
-	}
-	behind := rest[n+1:]
-	if behind != "" && behind[0] != ' ' && behind[0] != '\t' {
-		return "", 0
-	}
-	gap, text := indent(behind)
-	if text == "" || gap > 4 {
-		gap = 1
-	}
-	return rest[:n+1], cols + n + 1 + gap
-}
-
-func list(r *reader, lines []string, depth int) (Node, int) {
-	cols, _ := indent(lines[0])
-	first, _ := marker(lines[0])
-	if first == "" || cols > 3 {
-		return Node{}, 0
-	}
 	node := Node{Kind: "ul"}
-	if len(first) > 1 {
+	if numbers {
 		node.Kind = "ol"
 	}
-	var items [][]string
-	n, width, loose := 0, 0, false
-	for n < len(lines) {
-		line := lines[n]
-		in, _ := indent(line)
-		mark, w := marker(line)
-		switch _, isRule := rule(r, lines[n:], 0); {
-		case blank(line):
-			if n+1 < len(lines) && blank(lines[n+1]) || !follows(lines[n+1:], first, width) {
-				return r.items(node, items, loose, depth), n + 1
-			}
-			loose = true
-			items[len(items)-1] = append(items[len(items)-1], "")
-		case n > 0 && in >= width:
-			items[len(items)-1] = append(items[len(items)-1], out(line, width))
-		case mark != "" && mark[len(mark)-1] == first[len(first)-1] && (len(mark) > 1) == (len(first) > 1) && isRule == 0:
-			width = w
-			items = append(items, []string{out(line[len(line)-len(strings.TrimLeft(line, " \t"))+len(mark):], w-in-len(mark))})
-		case n > 0 && goesOn(line) && !blank(lines[n-1]):
-			items[len(items)-1] = append(items[len(items)-1], line)
-		default:
-			return r.items(node, items, loose, depth), n
+	for _, part := range all {
+		item := Node{Kind: "li", Parts: b.blocks(part, depth+2)}
+		if len(item.Parts) > 0 && item.Parts[0].Kind == "p" {
+			item.Parts = append(item.Parts[0].Parts, item.Parts[1:]...)
 		}
-		n++
+		b.nodes--
+		node.Parts = append(node.Parts, item)
 	}
-	return r.items(node, items, loose, depth), n
+	return node, n
 }
 
-// follows says that a list goes on behind a blank line.
-func follows(lines []string, mark string, width int) bool {
-	if len(lines) == 0 || blank(lines[0]) {
-		return false
-	}
-	in, _ := indent(lines[0])
-	next, _ := marker(lines[0])
-	return in >= width || next != "" && next[len(next)-1] == mark[len(mark)-1]
+func isTable(lines []string) bool {
+	return len(lines) > 1 && strings.Contains(lines[0], "|") && strings.Contains(lines[1], "|") &&
+		under.MatchString(lines[1])
 }
 
-func (r *reader) items(list Node, items [][]string, loose bool, depth int) Node {
-	for _, lines := range items {
-		for box, sign := range map[string]string{"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "} {
-			if rest, ok := strings.CutPrefix(lines[0], box); ok {
-				lines[0] = sign + rest
-			}
+// table has rows as they are written. None is filled up: a few bytes would become millions of cells.
+func table(b *Budget, lines []string, _ int) (Node, int) {
+	t := Node{Kind: "table"}
+	n := 0
+	for kind := "th"; n < len(lines) && strings.Contains(lines[n], "|") && !b.over(); n++ {
+		if n == 1 {
+			kind = "td"
+			continue
 		}
-		item := Node{Kind: "li"}
-		for _, part := range r.blocks(lines, depth+2) {
-			if part.Kind == "p" && !loose {
-				item.Parts = append(item.Parts, part.Parts...)
-				continue
-			}
-			item.Parts = append(item.Parts, part)
+		row := Node{Kind: "tr"}
+		for cell := range strings.SplitSeq(strings.Trim(lines[n], "| \t"), "|") {
+			b.nodes--
+			row.Parts = append(row.Parts, Node{Kind: kind, Parts: b.inline(strings.TrimSpace(cell))})
 		}
-		r.nodes--
-		list.Parts = append(list.Parts, item)
-	}
-	return list
-}
-
-// table has rows of at most as many cells as its head. None is filled up: a few bytes would become millions of cells.
-func table(r *reader, lines []string, depth int) (Node, int) {
-	if len(lines) < 2 || !strings.Contains(lines[0], "|") || strings.Trim(lines[1], "|:- \t") != "" ||
-		!strings.Contains(lines[1], "-") {
-		return Node{}, 0
-	}
-	head := cells(lines[0])
-	if len(head) != len(cells(lines[1])) {
-		return Node{}, 0
-	}
-	row := func(kind string, cells []string) Node {
-		tr := Node{Kind: "tr"}
-		for _, c := range cells[:min(len(cells), len(head))] {
-			r.nodes--
-			tr.Parts = append(tr.Parts, Node{Kind: kind, Parts: r.inline(c, depth+2)})
-		}
-		return tr
-	}
-	t := Node{Kind: "table", Parts: []Node{row("th", head)}}
-	n := 2
-	for ; n < len(lines) && !blank(lines[n]) && strings.Contains(lines[n], "|") && !r.over(); n++ {
-		t.Parts = append(t.Parts, row("td", cells(lines[n])))
+		t.Parts = append(t.Parts, row)
 	}
 	return t, n
 }
 
-// cells are those of a row. A bar behind a backslash is none between them.
-func cells(line string) (all []string) {
-	line = strings.TrimSpace(line)
-	line = strings.TrimPrefix(line, "|")
-	from := 0
-	for i := range len(line) {
-		if line[i] == '|' && (i == 0 || line[i-1] != '\\') {
-			all = append(all, strings.TrimSpace(line[from:i]))
-			from = i + 1
-		}
-	}
-	if rest := strings.TrimSpace(line[from:]); rest != "" {
-		all = append(all, rest)
-	}
-	return all
-}
-
-func indented(_ *reader, lines []string, _ int) (Node, int) {
-	var b strings.Builder
-	n := 0
-	for ; n < len(lines); n++ {
-		if cols, _ := indent(lines[n]); cols < 4 {
-			break
-		}
-		b.WriteString(out(lines[n], 4) + "\n")
-	}
-	return Node{Kind: "pre", Text: b.String()}, n
-}
-
-func paragraph(r *reader, lines []string, depth int) (Node, int) {
-	_, first := indent(lines[0])
-	text := []string{first}
-	node := Node{Kind: "p"}
+func paragraph(b *Budget, lines []string, _ int) (Node, int) {
 	n := 1
-	for ; n < len(lines); n++ {
-		_, line := indent(lines[n])
-		bare := strings.TrimSpace(line)
-		if bare != "" && (strings.Trim(bare, "=") == "" || strings.Trim(bare, "-") == "") {
-			node.Kind, node.Level = "h", 1+strings.Count(bare[:1], "-")
-			n++
-			break
-		}
-		if !goesOn(line) {
-			break
-		}
-		text = append(text, line)
+	for n < len(lines) && !blank(lines[n]) && begins(lines[n]) == nil {
+		n++
 	}
-	node.Parts = r.inline(strings.TrimRight(strings.Join(text, "\n"), " \t"), depth+1)
-	return node, n
+	return Node{Kind: "p", Parts: b.inline(strings.TrimSpace(strings.Join(lines[:n], "\n")))}, n
+}
+
+// marks are those in a paragraph: code, strong, emphasis, and links and images. Between two marks of a kind there is
+// none of it, so that a search for an end never passes the next beginning: together they read a text a few times.
+var marks = regexp.MustCompile("`+([^`]+)`+" +
+	`|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*` +
+	"|\\*([^*\\s`](?:[^*`]*[^*\\s`])?)\\*" +
+	`|(!?)\[([^\[\]]*)\]\(([^()\n]+)\)`)
+
+// inline reads the text of a paragraph. Of a link, all that is in its parentheses is shown.
+func (b *Budget) inline(text string) (out []Node) {
+	add := func(n Node) {
+		if b.nodes--; n.Kind != "" || n.Text != "" {
+			out = append(out, n)
+		}
+	}
+	if !strings.ContainsAny(text, "`*[") {
+		add(Node{Text: text})
+		return out
+	}
+	at := 0
+	for _, m := range marks.FindAllStringSubmatchIndex(text, -1) {
+		add(Node{Text: text[at:m[0]]})
+		at = m[1]
+		group := func(i int) string { return text[m[2*i]:m[2*i+1]] }
+		switch {
+		case m[2] >= 0:
+			add(Node{Kind: "code", Text: group(1)})
+		case m[4] >= 0:
+			add(Node{Kind: "strong", Parts: b.inline(group(2))})
+		case m[6] >= 0:
+			add(Node{Kind: "em", Parts: b.inline(group(3))})
+		case group(4) != "":
+			add(Node{Text: group(5) + " [" + group(6) + "]"})
+		default:
+			out = append(out, b.inline(group(5))...)
+			add(Node{Text: " (" + group(6) + ")"})
+		}
+	}
+	add(Node{Text: text[at:]})
+	return out
 }

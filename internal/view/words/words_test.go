@@ -18,8 +18,7 @@ func TestMarkdownBecomesKnownParts(t *testing.T) {
 				`{"text":" and "},{"kind":"strong","parts":[{"text":"me"}]},{"text":", "},{"kind":"code","text":"x <b>"}]}]`},
 		"a list": {"1. a\n2. b\n",
 			`[{"kind":"ol","parts":[{"kind":"li","parts":[{"text":"a"}]},{"kind":"li","parts":[{"text":"b"}]}]}]`},
-		"code":   {"```go\nx := 1\n```\n", `[{"kind":"pre","text":"x := 1\n","lang":"go"}]`},
-		"a task": {"- [x] done", `[{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"☑ done"}]}]}]`},
+		"code": {"```go\nx := 1\n```\n", `[{"kind":"pre","text":"x := 1\n","lang":"go"}]`},
 		"a table": {"|a|\n|-|\n|b|\n",
 			`[{"kind":"table","parts":[{"kind":"tr","parts":[{"kind":"th","parts":[{"text":"a"}]}]},` +
 				`{"kind":"tr","parts":[{"kind":"td","parts":[{"text":"b"}]}]}]}]`},
@@ -27,32 +26,37 @@ func TestMarkdownBecomesKnownParts(t *testing.T) {
 		"html in it": {"a <img src=x onerror=y> b", `[{"kind":"p","parts":[{"text":"a <img src=x onerror=y> b"}]}]`},
 		// Guards against a link that hides where it leads.
 		"a link": {"[your bank](https://evil.example/)",
-			`[{"kind":"p","parts":[{"text":"your bank (https://evil.example/)"}]}]`},
+			`[{"kind":"p","parts":[{"text":"your bank"},{"text":" (https://evil.example/)"}]}]`},
 		"an image": {"![pixel](https://evil.example/p.png)",
 			`[{"kind":"p","parts":[{"text":"pixel [https://evil.example/p.png]"}]}]`},
-		"a script":               {"[x](javascript:alert(1))", `[{"kind":"p","parts":[{"text":"x (javascript:alert(1))"}]}]`},
-		"a title that says more": {`[x](y "hidden")`, `[{"kind":"p","parts":[{"text":"x (y \"hidden\")"}]}]`},
+		"a script":               {"[x](javascript:alert(1))", `[{"kind":"p","parts":[{"text":"[x](javascript:alert(1))"}]}]`},
+		"a title that says more": {`[x](y "hidden")`, `[{"kind":"p","parts":[{"text":"x"},{"text":" (y \"hidden\")"}]}]`},
 		"a comment":              {"a <!-- hidden --> b", `[{"kind":"p","parts":[{"text":"a <!-- hidden --> b"}]}]`},
 		// Guards against a backslash that makes what looks like a spelled character.
-		"an imitation": {`<U\+202E> \* x`, `[{"kind":"p","parts":[{"text":"<U\\+202E> * x"}]}]`},
+		"an imitation": {`<U\+202E> \* x`, `[{"kind":"p","parts":[{"text":"<U\\+202E> \\* x"}]}]`},
 		"lists in lists": {"- a\n  - b\n    more\n- c\n\nd", `[{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"a"},` +
 			`{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"b\nmore"}]}]}]},{"kind":"li","parts":[{"text":"c"}]}]},` +
 			`{"kind":"p","parts":[{"text":"d"}]}]`},
-		"a loose list": {"* a\n\n  b\n", `[{"kind":"ul","parts":[{"kind":"li","parts":[{"kind":"p","parts":[{"text":"a"}]},` +
+		"a loose list": {"* a\n\n  b\n", `[{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"a"},` +
 			`{"kind":"p","parts":[{"text":"b"}]}]}]}]`},
-		"a quote": {"> a\nb\n> - c\n", `[{"kind":"quote","parts":[{"kind":"p","parts":[{"text":"a\nb"}]},` +
+		"a list in numbers": {"1. a\n  - b\n2. c\n* * *\n", `[{"kind":"ol","parts":[{"kind":"li","parts":[{"text":"a"},` +
+			`{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"b"}]}]}]},{"kind":"li","parts":[{"text":"c"}]}]},` +
+			`{"kind":"hr"}]`},
+		"a quote": {"> a\n> - c\n", `[{"kind":"quote","parts":[{"kind":"p","parts":[{"text":"a"}]},` +
 			`{"kind":"ul","parts":[{"kind":"li","parts":[{"text":"c"}]}]}]}]`},
-		"headings": {"# a #\nb\n---\n* * *\n", `[{"kind":"h","level":1,"parts":[{"text":"a"}]},` +
-			`{"kind":"h","level":2,"parts":[{"text":"b"}]},{"kind":"hr"}]`},
+		"headings": {"# a #\n#b\n### C#\n", `[{"kind":"h","level":1,"parts":[{"text":"a"}]},` +
+			`{"kind":"p","parts":[{"text":"#b"}]},{"kind":"h","level":3,"parts":[{"text":"C#"}]}]`},
+		// Guards against text that is hidden behind the columns of a table.
+		"cells beyond the head": {"a|b\n-|-\nc|d|e\n", `[{"kind":"table","parts":[{"kind":"tr","parts":[` +
+			`{"kind":"th","parts":[{"text":"a"}]},{"kind":"th","parts":[{"text":"b"}]}]},{"kind":"tr","parts":[` +
+			`{"kind":"td","parts":[{"text":"c"}]},{"kind":"td","parts":[{"text":"d"}]},{"kind":"td","parts":[{"text":"e"}]}]}]}]`},
 		"code in a list": {"1. a\n   ```sh\n   x\n   ```\n", `[{"kind":"ol","parts":[{"kind":"li","parts":[{"text":"a"},` +
 			`{"kind":"pre","text":"x\n","lang":"sh"}]}]}]`},
-		"emphasis": {"***a** b* snake_case_x ~~c~~ 2*3*4 `` ` `` _d_", `[{"kind":"p","parts":[{"kind":"em","parts":` +
-			`[{"kind":"strong","parts":[{"text":"a"}]},{"text":" b"}]},{"text":" snake_case_x "},{"kind":"del","parts":` +
-			`[{"text":"c"}]},{"text":" 2"},{"kind":"em","parts":[{"text":"3"}]},{"text":"4 "},` +
-			`{"kind":"code","text":"` + "`" + `"},` +
-			`{"text":" "},{"kind":"em","parts":[{"text":"d"}]}]}]`},
-		"breaks": {"a  \nb\\\nc", `[{"kind":"p","parts":[{"text":"a  "},{"kind":"br"},` +
-			`{"text":"b"},{"kind":"br"},{"text":"c"}]}]`},
+		"emphasis": {"**a `b*` c** *d* snake_case_x *.go and *.js 2 * 3 * 4", `[{"kind":"p","parts":[{"text":"**a "},` +
+			`{"kind":"code","text":"b*"},{"text":" c** "},{"kind":"em","parts":[{"text":"d"}]},` +
+			`{"text":" snake_case_x *.go and *.js 2 * 3 * 4"}]}]`},
+		"strong code": {"**Fixed `a.go`:** [*x*](y)", `[{"kind":"p","parts":[{"kind":"strong","parts":[{"text":"Fixed "},` +
+			`{"kind":"code","text":"a.go"},{"text":":"}]},{"text":" "},{"kind":"em","parts":[{"text":"x"}]},{"text":" (y)"}]}]`},
 		"nothing open":    {"*a [b ~~c", `[{"kind":"p","parts":[{"text":"*a [b ~~c"}]}]`},
 		"windows' breaks": {"a\r\n\r\nb", `[{"kind":"p","parts":[{"text":"a"}]},{"kind":"p","parts":[{"text":"b"}]}]`},
 	} {
@@ -73,7 +77,7 @@ func TestPartsAreBounded(t *testing.T) {
 	for _, in := range []string{strings.Repeat("> ", 5000) + "x", strings.Repeat("- ", 5000) + "x", strings.Repeat("*a ",
 		5000),
 		strings.Repeat("[", 20000), strings.Repeat("x", maxText+1)} {
-		if d := depth(NewBudget(t.Context()).Parse(in)); d > maxDepth+2 {
+		if d := depth(NewBudget(t.Context()).Parse(in)); d > maxDepth+4 {
 			t.Errorf("%.20q is %d deep", in, d)
 		}
 	}
@@ -134,7 +138,7 @@ func depth(nodes []Node) (most int) {
 func FuzzParse(f *testing.F) {
 	f.Add("# a\n\n- b\n\n| c |\n|---|\n")
 	f.Add("<div>\n[a](b \"c\") ![d](e)\n")
-	kinds := " p h ul ol li pre quote hr table tr td th em strong del code br  "
+	kinds := " p h ul ol li pre quote hr table tr td th em strong code  "
 	f.Fuzz(func(t *testing.T, in string) {
 		if len(in) > 1<<12 {
 			return

@@ -48,7 +48,7 @@ function Take({id, c, s, live, done, files}) {
   const refused = e => { if (!e.held.length) return false; setHeld(e); return true; };
   return html`<div class="take">
     ${c.pulled ? c.whole ? html`<p class="good">It is on your branch ${c.branch}.</p>` : html`<p>It was taken, and all of it is at <code>refs/cco/${id}</code>. Branch ${c.branch} has not all of it: <code>git restore --source=refs/cco/${id} PATH</code> brings more.</p>` : html`<div class="row">
-      <${Act} path=${'/sessions/' + id + '/pull'} main disabled=${live} seen=${c.seen} body=${() => ({accept: took, partial, only: files})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? 'Take ' + count(files.length, 'file') : partial ? 'Take what there is' : 'Take all'}</${Act}>
+      <${Act} path=${'/sessions/' + id + '/pull'} main disabled=${live || c.examining} seen=${c.seen} body=${() => ({accept: took, partial, only: files})} onRefused=${refused} done=${() => { setHeld(null); done(); }}>${files.length ? 'Take ' + count(files.length, 'file') : partial ? 'Take what there is' : 'Take all'}</${Act}>
       <a class="button" href="/">Leave it</a></div>`}
     ${held && html`<fieldset><legend>This needs your consent. Nothing was changed.</legend>
       ${held.held.map(k => { const g = c.groups.find(x => x.kind === k); return html`<label class="check"><input type="checkbox" checked=${took.includes(k)}
@@ -68,7 +68,11 @@ export function Changes({id}) {
   if (only) q.set('file', only);
   const {v: c, e} = useAsk(`/sessions/${id}/changes?` + q, when);
   const [kept, keep] = useState(null);
-  useEffect(() => { if (c) keep(c); }, [c]);
+  useEffect(() => {
+    if (c) keep(c);
+    const timer = c && c.examining && setTimeout(() => setAgain(n => n + 1), 1000);
+    return () => clearTimeout(timer);
+  }, [c]);
   const shown = c || kept;
   const text = file => { const p = new URLSearchParams(); if (commit) p.set('commit', commit); if (file) p.set('file', file); return id + '/patch?' + p; };
   const head = html`<h1>What came back${s ? ': ' + (s.title || id) : ''}</h1><p><a href=${'/session/' + id}>Session ${id}</a></p>`;
@@ -80,11 +84,12 @@ export function Changes({id}) {
     ${shown.groups.length > 0 && html`<section class="gate" aria-label="What you must know"><h2>What you must know</h2>${shown.groups.map(g => html`<details key=${g.kind} open=${g.danger === 'high'} class=${'group ' + g.danger}>
       <summary><b>${g.kind}</b> ${g.says} <span class="quiet">(${g.count}; ${g.danger} danger${g.response === 'tell' ? '' : g.response === 'ask' ? '; needs your consent' : '; refused by your settings'})</span></summary>
       <ul>${g.findings.map(f => html`<li>${f}</li>`)}${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}</ul></details>`)}</section>`}
+    <p role="status">${shown.examining && 'The gate is still looking at it: what you must know follows.'}</p>
     ${shown.notes.map(n => html`<p class="bad">${n}</p>`)}
     ${live && html`<p class="bad">It is at work again: this is what it had made before. What it makes is shown when it has ended.</p>`}
     <${Take} id=${id} c=${shown} s=${s} live=${live} files=${files} done=${() => setAgain(n => n + 1)} />
     <div class="row tools"><label>Commit <select value=${commit} onChange=${ev => { setOnly(''); setCommit(ev.target.value); }}><option value="">all of them</option>
-        ${shown.commits.map(k => html`<option value=${k.id}>${short(k.id)} ${k.subject}</option>`)}</select></label>
+        ${shown.commits.map(k => html`<option value=${k.commit}>${short(k.commit)} ${k.subject}</option>`)}</select></label>
       <label class="check"><input type="checkbox" checked=${both} onChange=${ev => setBoth(ev.target.checked)} /> side by side</label>
       ${only && html`<button type="button" onClick=${() => setOnly('')}>All files</button>`}</div>
     ${shown.cut && html`<p class="bad">The change is too long to be shown here whole. Choose a commit, or <a href=${'/api/v1/sessions/' + text('')} target="_blank">see it whole, as text</a>.</p>`}

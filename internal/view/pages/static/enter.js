@@ -23,6 +23,7 @@ function form(why) {
     if (wrong) { says.textContent = wrong; input.select(); } else location.reload();
   });
   page.replaceChildren(el('main', {}, f));
+  document.documentElement.toggleAttribute('data-calm', true); // there is nothing here that others could have pressed
   input.focus();
 }
 

@@ -7,7 +7,7 @@ function Need({n}) {
   const link = n.of === 'engine' ? null : n.of === 'phase' ? '/phase/' + (n.parent || n.id) : '/session/' + n.id;
   return html`<li class=${'card need ' + n.kind}>
     <h3>${link ? html`<a href=${link}>${n.title || n.id}</a>` : n.title} <span class="what">${says[n.kind] || n.kind}</span></h3>
-    <p class="quiet">${[n.who, n.where, n.parent || n.id].filter(Boolean).join(' · ')} · <${Ago} at=${n.since} /></p>
+    <p class="quiet">${[n.agent, n.branch, n.parent || n.id].filter(Boolean).join(' · ')} · <${Ago} at=${n.since} /></p>
     <div class="words"><${Words} of=${n.words} /></div>
     <${Answer} n=${n} key=${n.seen} />
     <p class="quiet next"><code>${n.next}</code></p></li>`;
@@ -64,7 +64,7 @@ export const Card = ({s}) => html`<li class="card"><h3><a href=${'/session/' + s
   <p class="quiet">${s.id} · <${Ago} at=${s.finished && !s.finished.startsWith('0001') ? s.finished : s.started || s.created} />${s.spent && money(s.spent) ? ' · ' + money(s.spent) : ''}</p></li>`;
 
 const PhaseCard = ({p}) => html`<li class="card"><h3><a href=${'/phase/' + p.id}>${p.title || p.id}</a> <${State} of=${p.ended ? 'ended' : p.stage} /></h3>
-  <p class="quiet">${[p.kind, base(p.repo), p.branch, p.pr && 'pull request ' + p.pr, money(p)].filter(Boolean).join(' · ')} · <${Ago} at=${p.updated} /></p></li>`;
+  <p class="quiet">${[p.phase, base(p.repo), p.branch, p.pr_number && 'pull request ' + p.pr_number, money(p)].filter(Boolean).join(' · ')} · <${Ago} at=${p.updated} /></p></li>`;
 
 export function Home() {
   const s = state.value;

@@ -52,7 +52,7 @@ export function stream(address, handlers) {
 }
 
 // Words draws parts that the server made of Markdown. Every text is a text.
-const tags = {p: 'p', ul: 'ul', ol: 'ol', li: 'li', quote: 'blockquote', hr: 'hr', tr: 'tr', td: 'td', th: 'th', em: 'em', strong: 'strong', del: 'del', code: 'code', br: 'br'};
+const tags = {p: 'p', ul: 'ul', ol: 'ol', li: 'li', quote: 'blockquote', hr: 'hr', tr: 'tr', td: 'td', th: 'th', em: 'em', strong: 'strong', code: 'code'};
 export function Words({of}) {
   return (of || []).map((n, i) => {
     if (!n.kind) return n.text;
@@ -60,7 +60,7 @@ export function Words({of}) {
     if (n.kind === 'pre') return h('pre', {key: i, tabIndex: 0}, n.text);
     if (n.kind === 'h') return h('p', {key: i, class: 'heading'}, kids);
     if (n.kind === 'table') return h('div', {key: i, class: 'wide', tabIndex: 0}, h('table', null, h('tbody', null, kids)));
-    if (n.kind === 'hr' || n.kind === 'br') return h(n.kind, {key: i});
+    if (n.kind === 'hr') return h('hr', {key: i});
     return h(tags[n.kind] || 'span', {key: i}, kids);
   });
 }
@@ -72,7 +72,8 @@ export function Choices({of, pick}) {
   return all.length ? html`<div class="row" role="group" aria-label="Choices">${all.map(c => html`<button type="button" key=${c} onClick=${() => pick(c)}>${c}</button>`)}</div>` : null;
 }
 
-export const money = s => s.cost > 0 ? '$' + (s.cost < 1 ? s.cost.toFixed(3) : s.cost.toFixed(2)) + (s.estimate ? ' (estimate)' : '') : s.tokens > 0 ? tokens(s.tokens) + ' tokens' : '';
+export const money = s => s.cost > 0 ? '$' + (s.cost < 1 ? s.cost.toFixed(3) : s.cost.toFixed(2)) + (s.estimate ? ' (estimate)' : '') : used(s) > 0 ? tokens(used(s)) + ' tokens' : '';
+export const used = s => s.tokens ?? (s.input || 0) + (s.output || 0) + (s.cache_read || 0) + (s.cache_write || 0);
 export const tokens = n => n >= 1e6 ? (n / 1e6).toFixed(1) + 'M' : n >= 1e3 ? (n / 1e3).toFixed(1) + 'k' : String(n);
 export const bytes = n => n < 0 ? '…' : n >= 1e9 ? (n / 1e9).toFixed(1) + ' GB' : n >= 1e6 ? (n / 1e6).toFixed(1) + ' MB' : n >= 1e3 ? (n / 1e3).toFixed(1) + ' kB' : n + ' B';
 const none = t => !t || t.startsWith('0001-');

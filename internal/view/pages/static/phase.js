@@ -30,10 +30,10 @@ export function Phase({id}) {
   const to = '/phases/' + id, done = () => setAgain(n => n + 1);
   const broke = p.end === 'spend limit';
   return html`${head}<${Wrong} of=${p.wrong} />
-    <p class="quiet">${[p.id, p.kind, p.repo, p.branch].filter(Boolean).join(' · ')} · ${money(p) || 'nothing spent'}${p.max_cost ? ' of $' + p.max_cost.toFixed(2) : ''} · round ${p.round} of ${p.max_rounds}
+    <p class="quiet">${[p.id, p.phase, p.repo, p.branch].filter(Boolean).join(' · ')} · ${money(p) || 'nothing spent'}${p.max_cost ? ' of $' + p.max_cost.toFixed(2) : ''} · round ${p.round} of ${p.max_rounds}
       ${p.session && html` · <a href=${'/session/' + p.session}>its session</a>`}${p.worker && ` · on ${p.worker}`}</p>
     ${p.sessions.length > 0 && html`<ul class="quiet">${p.sessions.map(s => html`<li key=${s.worker + s.id}>session ${s.id} on ${s.worker}: ${s.agent}, ${s.state}${s.silent ? ' when the machine was last heard of' : ''}${money(s) ? ', ' + money(s) : ''}</li>`)}</ul>`}
-    ${p.url && html`<p>Pull request ${p.pr}: <a href=${p.url} target="_blank" rel="noopener noreferrer">${p.url}</a></p>`}
+    ${p.pr_url && html`<p>Pull request ${p.pr_number}: <a href=${p.pr_url} target="_blank" rel="noopener noreferrer">${p.pr_url}</a></p>`}
     ${p.question && html`<div class="words question"><b>It asks:</b> <${Words} of=${p.question} /></div>`}
     ${p.trouble && html`<p class="bad">${p.ended ? 'It went wrong' : 'It waits out'}: ${p.trouble}</p>`}${p.waits && html`<p>It waits for ${p.waits}.</p>`}${p.end && html`<p>It ended: ${p.end}.</p>`}
     ${p.gate && html`<p class="bad">Of the change you must know: ${p.gate}</p>`}

@@ -18,8 +18,8 @@ function Item({i}) {
   const cut = i.cut ? ' (cut)' : '';
   let body;
   switch (i.kind) {
-    case 'words': body = html`<div class="words">${i.words ? html`<${Words} of=${i.words} />` : html`<p>${i.text}</p>`}</div>`; break;
-    case 'question': body = html`<div class="words question"><b>asks</b> ${i.words ? html`<${Words} of=${i.words} />` : html`<p>${i.text}</p>`}</div>`; break;
+    case 'words': body = html`<div class="words"><${Words} of=${i.words} /></div>`; break;
+    case 'question': body = html`<div class="words question"><b>asks</b> <${Words} of=${i.words} /></div>`; break;
     case 'thought': body = html`<${Fold} kind="thought" head=${'thinks: ' + first(i.text)} text=${i.text + cut} />`; break;
     case 'call': body = html`<${Fold} kind="call" head=${html`<b>${i.tool}</b> ${first(i.input)}`} text=${i.input + cut} />`; break;
     case 'result': body = html`<${Fold} kind=${'result' + (i.wrong ? ' wrong' : '')} head=${html`${i.wrong ? html`<b class="bad">went wrong:</b>` : 'gave:'} ${first(i.text)}`} text=${i.text + cut} />`; break;
@@ -119,7 +119,7 @@ function Say({s, done}) {
       <${Act} path=${to + '/continue'} seen=${s.seen} body=${() => text.trim() ? {text} : {}} done=${sent}>Go on</${Act}></div>`;
 }
 
-const Steer = ({s, done}) => html`<div class="steer"><${Say} key=${s.seen} s=${s} done=${done} />
+const Steer = ({s, done}) => html`<div class="steer"><${Say} key=${s.question ? s.seen : ''} s=${s} done=${done} />
     <div class="row">${s.live && html`<${Act} path=${'/sessions/' + s.id + '/kill'} danger sure="Yes, end it" done=${done}>Kill (keeps its work)</${Act}>`}
       ${!s.live && html`<a class="button main" href=${'/session/' + s.id + '/changes'}>What came back</a>`}
       ${s.terminal && html`<a class="button" href=${'/session/' + s.id + '/terminal'}>Terminal</a>`}</div></div>`;
