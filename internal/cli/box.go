@@ -195,7 +195,7 @@ not pulled and exist nowhere else, it is refused (exit 4); with --force they mov
 		},
 	}
 	asJSON = JSONFlag(c)
-	c.Flags().BoolVar(&force, "force", false, "end what runs in it, and move what exists nowhere else to the graveyard too")
+	c.Flags().BoolVar(&force, "force", false, "end what runs in it, and move what exists nowhere else too")
 	return c
 }
 

@@ -79,11 +79,11 @@ func asCount(value any) (int, error) {
 // asDays reads a number of days, of which there may be none.
 func asDays(value any) (int, error) {
 	const most = 36500
-	if n, ok := value.(int64); !ok || n < 0 || n > most {
+	n, ok := value.(int64)
+	if !ok || n < 0 || n > most {
 		return 0, fmt.Errorf("want a whole number of days from 0 to %d", most)
-	} else {
-		return int(n), nil
 	}
+	return int(n), nil
 }
 
 // parsed sets a value that is parsed from text.

@@ -372,12 +372,11 @@ func Replace(from, home, name string) error {
 		if c != '/' {
 			continue
 		}
-		if err := root.Mkdir(name[:i], 0o700); err == nil {
+		err := root.Mkdir(name[:i], 0o700)
+		if err == nil {
 			err = own(root, name[:i], info)
-		} else {
-			err = ignoreExist(err)
 		}
-		if err != nil {
+		if ignoreExist(err) != nil {
 			return err
 		}
 	}

@@ -32,8 +32,8 @@ type Restored struct {
 	Files      string      `json:"files,omitempty"`      // where its plain files are
 }
 
-// Restore brings the commits of a session that is in the graveyard to refs below refs/cco/<id>-kept/ of its repository. They
-// are published in a box without a network, by the git that publishes everything else, and examined like all that
+// Restore brings the commits of a session that is in the graveyard to refs below refs/cco/<id>-kept/ of its repository.
+// They are published in a box without a network, by the git that publishes everything else, and examined like all that
 // comes from one. No branch moves, and the graveyard keeps what it has.
 func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Restored, err error) {
 	r.ID = id
@@ -285,8 +285,11 @@ func (s *Service) RestoreSession(ctx context.Context, id string, o PullOptions) 
 	defer func() { _ = lock.Close() }()
 	b, d, now, err := s.raise(ctx, rec, g, o)
 	if err == nil {
-		// It makes the workspace find its objects in this box, and says whether that is so.
-		err = s.publishAs(ctx, b, d, rec, "publish-all")
+		// It makes the workspace find its objects in this box. A broken one comes back as it was.
+		if err := s.publishAs(ctx, b, d, rec, "publish-all"); err != nil {
+			s.Warn("the workspace of session %s can't be published: %s", id, FirstLine(err.Error()))
+		}
+		err = ctx.Err()
 	}
 	if err != nil {
 		if now.State == store.Removing && !errors.Is(err, errBrokenOff) {
