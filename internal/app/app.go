@@ -137,12 +137,13 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 	}
 	s = &session.Service{
 		Store: st, Boxes: boxes, Data: a.Dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn,
-		MaxFile: cfg.Pull.MaxBlob,
-		Door:    a.door, Program: a.program, Report: a.IO.Progress, Warn: a.IO.Warn,
+		MaxFile: cfg.Pull.MaxBlob, Graves: &session.Graves{Days: cfg.Graveyard.Days, Size: cfg.Graveyard.Size},
+		Door: a.door, Program: a.program, Report: a.IO.Progress, Warn: a.IO.Warn,
 	}
 	if a.Fleet != nil && st.IsShared() {
 		s.Fleet = func(ctx context.Context) (session.Fleet, error) { return a.Fleet(ctx, st) }
 	}
+	s.Settle(ctx)
 	return s, func() { _ = st.Close() }, nil
 }
 

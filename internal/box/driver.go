@@ -54,6 +54,10 @@ type Machine interface {
 type Reachable interface {
 	// HostWorkspace is where a person finds a session's workspace.
 	HostWorkspace(b *Box, session string) string
+	// HostSession has a session's directories, workspace and home. They can be moved when nothing of it runs.
+	HostSession(b *Box, session string) string
+	// HostStore has the objects of a repository that workspaces borrow.
+	HostStore(b *Box, repo string) string
 }
 
 // Report tells the user what is being done, one short line at a time.

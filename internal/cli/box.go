@@ -163,11 +163,9 @@ func destroyCommand(a *commands) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use: "destroy [NAME]", Short: "Remove a box and the workspaces in it", Args: AtMost(1),
-		Long: `Remove a box and the workspaces in it. While it holds commits or changes that
-were not pulled and exist nowhere else, or something that can't be saved, it is
-refused (exit 4); with --force they are saved in the graveyard of cco's data
-directory first. Side branches, stashes and the like are always saved there, and
-come back with ` + "`cco box restore`" + `. Ignored files are not saved.`,
+		Long: `Remove a box, and move the workspaces in it to the graveyard, where they stay for a
+while as they are: see ` + "`cco box graveyard`" + `. While it holds commits or changes that were
+not pulled and exist nowhere else, it is refused (exit 4); with --force they move too.`,
 		Example: `  cco box destroy
   cco box destroy web --force`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -181,8 +179,8 @@ come back with ` + "`cco box restore`" + `. Ignored files are not saved.`,
 			}
 			defer done()
 			name := named(cfg, args)
-			gone, err := s.DestroyBox(cmd.Context(), name, force, cfg.Pull.MaxBundle)
-			a.buried(gone.Buried)
+			gone, err := s.DestroyBox(cmd.Context(), name, force)
+			a.buried(gone.Buried, gone.Days)
 			if err != nil {
 				return err
 			}
@@ -192,13 +190,12 @@ come back with ` + "`cco box restore`" + `. Ignored files are not saved.`,
 					session.Destroyed
 				}{name, gone})
 			}
-			a.unkept(gone.Ignored)
 			a.IO.Say("box %s is gone", name)
 			return nil
 		},
 	}
 	asJSON = JSONFlag(c)
-	c.Flags().BoolVar(&force, "force", false, "end what runs in it, and save what exists nowhere else in the graveyard")
+	c.Flags().BoolVar(&force, "force", false, "end what runs in it, and move what exists nowhere else too")
 	return c
 }
 

@@ -82,7 +82,7 @@ func (a *commands) graves(ctx context.Context) (all []completion, err error) {
 	defer done()
 	list, err := s.Graveyard(ctx, "")
 	for _, g := range list {
-		all = append(all, completion{g.ID, g.What + ": " + g.Title})
+		all = append(all, completion{g.Name, g.What + ": " + g.Title})
 	}
 	return all, err
 }

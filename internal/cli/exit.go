@@ -108,6 +108,7 @@ func classes() []class {
 		{exitNotFound, as[*store.NotFoundError]},
 		{exitNotFound, as[*store.PhaseNotFoundError]},
 		{exitNotFound, as[*box.NotFoundError]},
+		{exitNotFound, as[*session.NoGraveError]},
 		{exitNotFound, as[*notABoxError]},
 		{exitNotFound, as[*app.NotAllowedError]},
 		{exitNotFound, as[*app.NotInstalledError]},
@@ -132,6 +133,7 @@ func classes() []class {
 		{exitState, as[*agent.MissingError]},
 		{exitState, as[*app.KeyError]},
 		{exitState, as[*session.UnsavedError]},
+		{exitState, as[*session.FullError]},
 		{exitState, as[git.StateError]},
 		{exitWrong, as[*proc.ExitError]},
 	}

@@ -22,11 +22,10 @@ func pruneCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use: "prune [ID…]", Short: "Remove what old sessions have left on disk",
 		Long: `Remove the workspaces and exchange directories of sessions whose work has arrived,
-after showing them and asking. Work that was not pulled stays; side branches,
-stashes and the like are saved in the graveyard first, see ` + "`cco box graveyard`" + `.
-Ignored files are not saved. With --force work that was not pulled or can't be
-saved goes to the graveyard too. With ids only these sessions are meant. With --json
-they are only listed, unless --yes is given too.
+after showing them and asking. Workspaces move to the graveyard as they are, with side
+branches, stashes and ignored files, and stay there for a while: see ` + "`cco box graveyard`" + `.
+Work that was not pulled stays, or with --force goes there too. With ids only these
+sessions are meant. With --json they are only listed, unless --yes is given too.
 
 A session of which nothing is left is forgotten 30 days after it ended; what it cost
 stays on record. With --refs the refs below refs/cco of pulled sessions go too, where
@@ -56,16 +55,16 @@ a branch, a tag or a remote has their commits. Others are named and stay.`,
 				if err := a.IO.JSON(map[string][]session.Remains{"free": some(free), "kept": some(kept)}); err != nil || !yes {
 					return err
 				}
-				_, err := s.Prune(ctx, free, cfg.Pull.MaxBundle)
+				_, err := s.Prune(ctx, free)
 				return err
 			}
-			return a.prune(ctx, s, free, kept, yes, cfg.Pull.MaxBundle)
+			return a.prune(ctx, s, free, kept, yes, cfg.Graveyard.Days)
 		})),
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask")
 	c.Flags().BoolVar(&o.Refs, "refs", false, "also refs/cco/* of pulled sessions")
 	c.Flags().StringVar(&older, "older", "30d", "forget sessions that ended so long ago")
-	c.Flags().BoolVar(&o.Force, "force", false, "also what was not pulled or can't be saved; it goes to the graveyard")
+	c.Flags().BoolVar(&o.Force, "force", false, "also what was not pulled; it goes to the graveyard")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.ValidArgsFunction = completeAll(a.sessionIDs)
 	return c
@@ -92,7 +91,7 @@ func some[T any](list []T) []T {
 }
 
 func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool,
-	limit int64) error {
+	days int) error {
 	for _, r := range kept {
 		a.IO.Say("%s stays: %s", r.Subject(), r.Why)
 	}
@@ -101,13 +100,14 @@ func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []s
 		return nil
 	}
 	rows, sum := [][]string{{"ID", "BOX", "SIZE", "WHAT"}}, int64(0)
-	var ignored session.Ignored
 	for _, r := range free {
-		rows, sum = append(rows, []string{r.ID, r.Box, bytesText(r.Bytes), r.What}), sum+r.Bytes
-		ignored = ignored.Plus(r.Ignored)
+		size := bytesText(r.Bytes)
+		if r.Least {
+			size = "over " + size
+		}
+		rows, sum = append(rows, []string{r.ID, r.Box, size, r.What}), sum+r.Bytes
 	}
 	a.IO.Table(rows)
-	a.unkept(ignored)
 	if !yes {
 		ok, err := Ask(ctx, a.IO, fmt.Sprintf("Remove all of this (%s)?", bytesText(sum)))
 		if err != nil {
@@ -118,8 +118,8 @@ func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []s
 			return nil
 		}
 	}
-	buried, err := s.Prune(ctx, free, limit)
-	a.buried(buried)
+	buried, err := s.Prune(ctx, free)
+	a.buried(buried, days)
 	if err != nil {
 		return err
 	}
@@ -127,26 +127,14 @@ func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []s
 	return nil
 }
 
-// buried says what went to the graveyard.
-func (a *commands) buried(files []string) {
-	for _, f := range files {
-		a.IO.Say("saved %s", f)
+// buried says what went to the graveyard, and for how long.
+func (a *commands) buried(dirs []string, days int) {
+	for _, dir := range dirs {
+		a.IO.Say("moved to %s", dir)
 	}
-}
-
-// unkept says how much is not saved, because git ignores it.
-func (a *commands) unkept(n session.Ignored) {
-	if n.Files == 0 {
-		if n.More {
-			a.IO.Say("ignored files are not saved; they could not be counted")
-		}
-		return
+	if len(dirs) > 0 && days > 0 {
+		a.IO.Say("it stays for %s (graveyard.days), see `cco box graveyard`", count(days, "day"))
 	}
-	more := ""
-	if n.More {
-		more = "more than "
-	}
-	a.IO.Say("%s%s (%s) are not saved", more, count(n.Files, "ignored file"), bytesText(n.Bytes))
 }
 
 // Ask wants a yes from a person. Without a terminal it gives an error that says which flag to use.

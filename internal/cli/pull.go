@@ -295,15 +295,8 @@ func (a *commands) pulled(r session.PullResult) {
 			"uncommitted work")
 	}
 	if len(r.Others) > 0 {
-		kept := ""
-		if r.Rest != "" {
-			kept = "; all of it is saved: `cco box restore " + id + "` brings it, `cco box pull " + id +
-				" --side NAME` one of it"
-			if len(r.Lost) > 0 {
-				kept = "; what could be saved of it: `cco box restore " + id + "` brings it"
-			}
-		}
-		a.IO.Warn("the agent left more beside its branch (%s)%s", firstFew(r.Others), kept)
+		a.IO.Warn("the agent left more beside its branch (%s), which stays in the box: `cco box pull %s --side NAME` brings "+
+			"one of it", firstFew(r.Others), id)
 	}
 	a.notBrought(r)
 	for _, k := range r.Kept {

@@ -210,7 +210,7 @@ func (r *round) comment(ctx context.Context, now store.Session) (next store.Sess
 	return r.s.Push(ctx, o)
 }
 
-// throwAway removes a session's workspace. What it made goes to the graveyard.
+// throwAway moves a session's workspace to the graveyard.
 func (r *round) throwAway(ctx context.Context, now store.Session) error {
 	free, kept, err := r.s.Remains(ctx, session.PruneOptions{IDs: []string{now.ID}, Force: true})
 	if err != nil {
@@ -219,8 +219,8 @@ func (r *round) throwAway(ctx context.Context, now store.Session) error {
 	for _, k := range kept {
 		return &session.StateError{ID: now.ID, State: now.State, Why: k.Why}
 	}
-	buried, err := r.s.Prune(ctx, free, r.cfg.Pull.MaxBundle)
-	r.buried(buried)
+	buried, err := r.s.Prune(ctx, free)
+	r.buried(buried, r.cfg.Graveyard.Days)
 	if err == nil {
 		r.IO.Say("session %s is thrown away; `cco box restore %[1]s` brings it back", now.ID)
 	}

@@ -168,24 +168,6 @@ func TestAViewShowsATerminalAsText(t *testing.T) {
 	}
 }
 
-func TestIgnoredFilesAreNamedThoughNobodyCouldCountThem(t *testing.T) {
-	for _, c := range []struct {
-		n    session.Ignored
-		want string
-	}{
-		{session.Ignored{}, ""},
-		{session.Ignored{Files: 2, Bytes: 12}, "cco: 2 ignored files (12 B) are not saved\n"},
-		{session.Ignored{Files: 2, Bytes: 12, More: true}, "cco: more than 2 ignored files (12 B) are not saved\n"},
-		{session.Ignored{More: true}, "cco: ignored files are not saved; they could not be counted\n"},
-	} {
-		s, _, e := term.Test("")
-		(&commands{&app.App{IO: s}}).unkept(c.n)
-		if e.String() != c.want {
-			t.Errorf("%+v: %q", c.n, e.String())
-		}
-	}
-}
-
 // Guards against a view that stands still while an agent works.
 func TestAViewHasAClock(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -28,6 +28,9 @@ type Config struct {
 	Push   Push
 	Pull   Pull
 	Notify Notify
+
+	Graveyard Graveyard
+
 	Guard  Guard
 	Limits Spending
 	Cruise Cruise
@@ -137,6 +140,12 @@ type Pull struct {
 	Policy    gate.Policy
 }
 
+// Graveyard says for how long what was removed stays.
+type Graveyard struct {
+	Days int   // 0 keeps nothing
+	Size int64 // bytes
+}
+
 // Notify says what happens when a session ends or waits for its user.
 type Notify struct {
 	OnDone    Command
@@ -186,16 +195,17 @@ func (c Command) Args() []string {
 // Defaults is what holds if no source says anything.
 func Defaults() Config {
 	return Config{
-		Box:      Box{Name: "cco-sandbox"},
-		Agent:    Agent{Default: roster.Default},
-		Push:     Push{IdleTimeout: 30 * time.Minute, MaxWait: 6 * time.Hour},
-		Pull:     Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
-		Notify:   Notify{Bell: true},
-		Guard:    Guard{GitEnv: GitEnvWrapper, Cage: CageAuto},
-		Terminal: Terminal{DetachKey: ']'},
-		Worker:   Worker{Slots: 100},
-		Engine:   Engine{BundleMax: 256 << 20},
-		Limits:   Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
+		Box:       Box{Name: "cco-sandbox"},
+		Agent:     Agent{Default: roster.Default},
+		Push:      Push{IdleTimeout: 30 * time.Minute, MaxWait: 6 * time.Hour},
+		Pull:      Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
+		Notify:    Notify{Bell: true},
+		Graveyard: Graveyard{Days: 30, Size: 10 << 30},
+		Guard:     Guard{GitEnv: GitEnvWrapper, Cage: CageAuto},
+		Terminal:  Terminal{DetachKey: ']'},
+		Worker:    Worker{Slots: 100},
+		Engine:    Engine{BundleMax: 256 << 20},
+		Limits:    Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 	}
 }
 

@@ -102,6 +102,12 @@ func keys(backends []box.Backend) []key {
 			kindsOf(func(p *gate.Policy) *[]gate.Kind { return &p.Tell }),
 			stricter(func(p gate.Policy) gate.Policy { return gate.Policy{Tell: p.Tell} })},
 
+		{"graveyard.days", "", "how many days what was removed stays; 0 keeps nothing",
+			value{set: reader(func(c *Config) *int { return &c.Graveyard.Days }, asDays),
+				get: func(c *Config) any { return c.Graveyard.Days }}, nil},
+		{"graveyard.size", "", "how much room that may take; what exists nowhere else is never removed for it",
+			size(func(c *Config) *int64 { return &c.Graveyard.Size }), nil},
+
 		{"notify.on_done", "", "a command to run when a session ends",
 			command(func(c *Config) *Command { return &c.Notify.OnDone }), nil},
 		{"notify.on_waiting", "", "a command to run when a session asks",

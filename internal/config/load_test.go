@@ -99,6 +99,9 @@ tell = ["install"]
 on_done = ["notify-send", "it's done"]
 on_waiting = "say waiting | cat"
 bell = false
+[graveyard]
+days = 0
+size = "1GiB"
 [guard]
 git_env = "plain"
 show = ["GH_TOKEN", "~/.config/gh"]
@@ -166,6 +169,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 			Policy: gate.Policy{Refuse: []gate.Kind{"ci", "secrets"}, Ask: []gate.Kind{"build"}, Tell: []gate.Kind{"install"}}},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
 			OnWaiting: Command{Shell: "say waiting | cat"}},
+		Graveyard: Graveyard{Size: 1 << 30},
 		Guard: Guard{GitEnv: GitEnvPlain, Show: []string{"GH_TOKEN", "~/.config/gh"},
 			Sockets: []string{"ssh-agent"}, Cage: "landlock"},
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
@@ -239,7 +243,7 @@ func badSettings() []badSetting {
 		{"twice", "[box]\nname = \"a\"\nname = \"b\"\n", ":3: "},
 		{"unknown key", "[box]\nname = \"a\"\nbackened = \"native\"\n",
 			":3: box.backened: unknown key; there are backend, name, mounts"},
-		{"unknown table", "\n[boxes]\nname = \"a\"\n", ":2: boxes: unknown key; there are box, agent, push, pull, notify"},
+		{"unknown table", "\n[boxes]\nname = \"a\"\n", ":2: boxes: unknown key; there are box, agent, push, pull, graveyard"},
 		{"unknown way for git", "[guard]\ngit_env = \"none\"\n",
 			":2: guard.git_env: no way \"none\"; there are wrapper, plain"},
 		{"unknown dotted key", "\nfoo.bar = 1\n", ":2: foo: unknown key"},

@@ -78,7 +78,7 @@ func tightenRecord(c *Config, want Config, _ Sources) string {
 // and what is sent to a model as if it were a key; who holds the database decides what phases do, and who names what a
 // machine has decides where; and the terminal is the user's own.
 func (k key) userOnly() bool {
-	return slices.ContainsFunc([]string{"keys.", "engine.", "worker.", "terminal."},
+	return slices.ContainsFunc([]string{"keys.", "engine.", "worker.", "terminal.", "graveyard."},
 		func(part string) bool { return strings.HasPrefix(k.name, part) })
 }
 

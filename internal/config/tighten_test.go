@@ -148,6 +148,10 @@ func never() map[string]string {
 		"keys.openai":    `openai = {env = "AWS_SECRET_ACCESS_KEY"}`,
 		"keys.gemini":    `gemini = {file = "~/.netrc"}`,
 
+		// Guards against a repository that has what was removed go at once.
+		"graveyard.days": `days = 0`,
+		"graveyard.size": `size = "1KiB"`,
+
 		"terminal.clipboard":  `clipboard = true`,
 		"terminal.detach_key": `detach_key = "ctrl-q"`,
 	}

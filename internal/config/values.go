@@ -76,6 +76,16 @@ func asCount(value any) (int, error) {
 	return int(n), nil
 }
 
+// asDays reads a number of days, of which there may be none.
+func asDays(value any) (int, error) {
+	const most = 36500
+	n, ok := value.(int64)
+	if !ok || n < 0 || n > most {
+		return 0, fmt.Errorf("want a whole number of days from 0 to %d", most)
+	}
+	return int(n), nil
+}
+
 // parsed sets a value that is parsed from text.
 func parsed[T any](at func(*Config) *T, text func(any) (string, error), parse func(string) (T, error)) setter {
 	return func(c *Config, value any, _ string) error {

@@ -33,6 +33,7 @@ type Job struct {
 	MaxFile int64 `json:"max_file,omitempty"`
 	NoWip   bool  `json:"no_wip,omitempty"` // leave leftovers where they are
 	Whole   bool  `json:"whole,omitempty"`  // also what comes before the base, which the host no longer has
+	All     bool  `json:"all,omitempty"`    // also what is beside the branch
 
 	// Confined says that nothing keeps the workspace's repository from being one of the user's: it is used only if all of
 	// it is in the workspace.
@@ -48,7 +49,7 @@ const (
 	InputRepo    = "input.git" // a shallow bare repository, which a bundle can't carry
 	PlanFile     = "plan.md"
 	OutputBundle = "output.bundle"
-	RestBundle   = "rest.bundle" // what is not on the branch, for the graveyard
+	RestBundle   = "rest.bundle" // what is beside the branch
 	ResultFile   = "result.json"
 	ErrorFile    = "error.txt"
 	QuestionFile = "question.txt" // while it exists, the agent waits for a person
@@ -69,11 +70,10 @@ type Result struct {
 	Wip     string   `json:"wip,omitempty"`    // a commit of what was left uncommitted
 	NoWip   bool     `json:"no_wip,omitempty"` // leftovers were not looked for
 	Bundle  *Sum     `json:"bundle,omitempty"`
-	Rest    *Sum     `json:"rest,omitempty"`
-	Others  []string `json:"others,omitempty"` // the first names of what Rest holds, such as branches and stashes
+	Rest    *Sum     `json:"rest,omitempty"`   // of what is beside the branch, if that was asked for
+	Others  []string `json:"others,omitempty"` // the first names of what is there, such as branches and stashes
 	Beside  int      `json:"beside,omitempty"` // the number of all of them
-	Lost    []string `json:"lost,omitempty"`   // what could not be saved
-	Ignored Ignored  `json:"ignored,omitzero"` // what is never saved
+	Lost    []string `json:"lost,omitempty"`   // what no bundle brings
 	// Salvaged says that the workspace's repository was gone or broken: its files are in Wip, its commits are not here.
 	Salvaged bool `json:"salvaged,omitempty"`
 }
@@ -112,7 +112,6 @@ const (
 	saysError    = "error: "
 	saysWarning  = "warning: "
 	saysUnopened = saysWarning + "could not open directory " // git continues without the directory
-	saysPruned   = "references pruned commits"
 )
 
 func (r repo) cmd(args ...string) proc.Cmd {

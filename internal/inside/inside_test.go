@@ -216,7 +216,7 @@ func TestPublish(t *testing.T) {
 			f.write(w, "b.txt", "b")
 			f.commit(w, "work")
 		}, func(t *testing.T, _ *fixture, r Result) {
-			if len(r.Others) != 1 || r.Others[0] != "refs/heads/side" || r.Rest == nil {
+			if len(r.Others) != 1 || r.Others[0] != "refs/heads/side" || r.Rest != nil {
 				t.Errorf("%+v", r)
 			}
 		}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,20 +20,19 @@ import (
 // KeptRef is the prefix of refs to what no branch of the session leads to. They are sent in the rest bundle.
 const KeptRef = "refs/cco/kept/"
 
-// These limit what a hostile workspace can make of keeping; what exceeds them is reported as lost.
+// These limit what a hostile workspace can make of publishing.
 const (
-	keepTime  = 2 * time.Minute
+	keepTime  = 2 * time.Minute // for what is beside the branch
 	leftTime  = 4 * time.Minute // for what was left uncommitted
-	maxKept   = 1000            // things that are kept
+	maxKept   = 1000            // things beside the branch that are brought at once
 	maxNamed  = 100             // of them, by name in a result
-	maxLost   = 20              // things that can't be kept, by name in a result
+	maxLost   = 20              // things that can't be brought, by name in a result
 	maxWords  = 200             // bytes, of one name
-	maxTrees  = 64              // worktrees that are looked into
 	maxTries  = 100             // runs of git, to find out what it fails for
 	maxListed = 64 << 20        // bytes, of one listing of git's
 )
 
-// found is something that exists only in this workspace: a commit, its name below KeptRef, and where it was found.
+// found is something beside the branch: a commit, its name below KeptRef, and where it was found.
 type found struct{ name, from, oid string }
 
 // title is the name that a person uses: git's own where it leads to the same, and where it was found beside ours.
@@ -43,84 +43,84 @@ func (f found) title() string {
 	return f.name + " (" + f.from + ")"
 }
 
-// keeping collects what was found.
-type keeping struct {
-	repo
-	job  Job
-	not  []string // commits that are saved anyway, with all their ancestors
-	all  []found
-	old  []string // commits that were kept before, and need a name only if nothing else leads to them
-	drop []string // our own refs, to be removed
-	lost []string
-}
-
-// keep finds what only this workspace has beside the branch, and gives it refs below KeptRef. It never fails: it
-// reports what can't be kept.
-func keep(ctx context.Context, work repo, j Job, r *Result, head, staged string) []found {
+// lookBeside finds what of the workspace's own refs, stashes and HEAD the branch doesn't lead to. It changes nothing,
+// and reports what it can't read.
+func lookBeside(ctx context.Context, work repo, j Job, r *Result, head string) (all []found) {
 	ctx, cancel := context.WithTimeout(ctx, keepTime)
 	defer cancel()
-	k := &keeping{repo: work, job: j, lost: r.Lost, old: []string{head}}
+	if work.gitDir == "" {
+		r.Lost = append(r.Lost, outside(j.Workspace)...)
+	}
+	all, lost, err := work.listed(ctx, head)
+	if r.Lost = append(r.Lost, lost...); err != nil {
+		r.Lost = append(r.Lost, "its refs can't be listed: "+firstOf("", err))
+	}
+	var not []string
 	for _, oid := range []string{j.Base, r.Head, r.Wip} {
 		if oid != "" {
-			k.not = append(k.not, oid)
+			not = append(not, oid)
 		}
 	}
-	if staged != "" {
-		k.all = append(k.all, found{"index", "the index", staged})
+	news, err := work.news(ctx, not, all...)
+	if err != nil { // some of it is broken
+		news = map[string]bool{}
+		all = slices.DeleteFunc(all, func(f found) bool {
+			more, err := work.news(ctx, not, f)
+			if err != nil {
+				r.Lost = append(r.Lost, f.from+": "+firstOf("", err))
+			}
+			maps.Copy(news, more)
+			return err != nil
+		})
 	}
-	k.worktrees(ctx)
-	k.refs(ctx)
-	if k.gitDir == "" {
-		k.halfway(adminDir(j.Workspace))
-	}
-	k.peel(ctx)
-	k.fresh(ctx)
-	k.reflogs(ctx)
-	k.write(ctx)
-	if ctx.Err() != nil {
-		k.reportLost("there was no time to look at everything")
-	}
-	r.Lost = k.lost
-	return k.all
+	return slices.DeleteFunc(all, func(f found) bool { return !news[f.oid] })
 }
 
-func (k *keeping) reportLost(format string, args ...any) {
-	k.lost = append(k.lost, fmt.Sprintf(format, args...))
-}
-
-// refs takes every ref. Our own refs are removed, but not the commits that they lead to.
-func (k *keeping) refs(ctx context.Context) {
-	out, err := k.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)")
+// listed gives the commits of all refs but cco's own, of all stashes, and HEAD. What leads nowhere is lost.
+func (r repo) listed(ctx context.Context, head string) (all []found, lost []string, err error) {
+	out, err := r.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
-		k.reportLost("its refs can't be listed: %v", err)
-		return
+		return nil, nil, err
 	}
-	stash := ""
+	var ask strings.Builder
 	for line := range strings.Lines(out) {
-		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		oid, _, _ := strings.Cut(line, " ")
+		ask.WriteString(oid + "^{}\n")
+	}
+	is, err := r.text(ctx, strings.NewReader(ask.String()), "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	kinds := strings.Split(is, "\n")
+	stash, i := "", 0
+	seen := map[string]bool{}
+	for line := range strings.Lines(out) {
+		_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		oid, kind, _ := strings.Cut(kinds[min(i, len(kinds)-1)], " ") // a tag's target, in its place
+		i++
+		name := keptName(ref, oid)
 		switch {
-		case ref == OutRef || ref == WipRef:
-		case ref == "refs/cco" || strings.HasPrefix(ref, "refs/cco/"):
-			k.old, k.drop = append(k.old, oid), append(k.drop, ref)
+		case ref == OutRef, ref == WipRef, seen[name], kind == "tree", kind == "blob":
+		case kind != "commit":
+			lost = append(lost, ref+" leads to nothing that can be read")
 		case ref == "refs/stash":
 			stash = oid
 		default:
-			k.all = append(k.all, found{keptName(ref, oid), ref, oid})
+			seen[name], all = true, append(all, found{name, ref, oid})
 		}
 	}
+	if !slices.ContainsFunc(all, func(f found) bool { return f.oid == head }) {
+		all = append(all, found{"other/" + head, "HEAD", head})
+	}
 	if stash == "" {
-		return
+		return all, lost, err
 	}
-	if out, err = k.text(ctx, nil, "rev-list", "--walk-reflogs", "refs/stash"); err != nil {
-		k.reportLost("its stashes can't be read: %v", err)
+	out, _ = r.text(ctx, nil, "rev-list", "--walk-reflogs", "refs/stash") // one without a reflog is there all the same
+	stashes := strings.Fields(out)
+	if !slices.Contains(stashes, stash) {
+		stashes = slices.Insert(stashes, 0, stash)
 	}
-	all := strings.Fields(out)
-	if !slices.Contains(all, stash) {
-		all = slices.Insert(all, 0, stash) // its reflog is empty, or tells something else
+	for i, oid := range stashes {
+		all = append(all, found{fmt.Sprintf("stash/%d", i), fmt.Sprintf("stash@{%d}", i), oid})
 	}
-	for i, oid := range all {
-		k.all = append(k.all, found{fmt.Sprintf("stash/%d", i), fmt.Sprintf("stash@{%d}", i), oid})
-	}
+	return all, lost, err
 }
 
 // keptName is a ref's name below KeptRef, or a name made from its commit if the agent's name could conflict with
@@ -139,100 +139,12 @@ func keptName(ref, oid string) string {
 	return name
 }
 
-// halfway takes the commits that git itself has set aside in an unfinished operation.
-func (k *keeping) halfway(admin string) {
-	for _, name := range []string{"ORIG_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash",
-		"rebase-merge/orig-head"} {
-		text, err := readSmall(filepath.Join(admin, filepath.FromSlash(name)))
-		if oid := strings.TrimSpace(text); err == nil && isHex(oid) {
-			k.old = append(k.old, oid)
-		}
-	}
-}
-
 func isHex(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// peel turns the targets of refs into commits: a tag into its target, a file or directory into a new commit.
-func (k *keeping) peel(ctx context.Context) {
-	saved := func(oid string) bool { return slices.Contains(k.not, oid) }
-	k.all = slices.DeleteFunc(k.all, func(f found) bool { return saved(f.oid) })
-	k.old = slices.DeleteFunc(k.old, saved)
-	var in strings.Builder
-	for _, f := range k.all {
-		in.WriteString(f.oid + "^{}\n")
-	}
-	for _, oid := range k.old {
-		in.WriteString(oid + "^{commit}\n")
-	}
-	if in.Len() == 0 {
-		return
-	}
-	out, err := k.text(ctx, strings.NewReader(in.String()), "cat-file", "--batch-check=%(objectname) %(objecttype)")
-	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if err != nil || len(lines) != len(k.all)+len(k.old) {
-		k.reportLost("what its refs lead to can't be read: %v", err)
-		k.all, k.old = nil, nil
-		return
-	}
-	var all []found
-	for i, f := range k.all {
-		oid, kind, _ := strings.Cut(lines[i], " ")
-		switch kind {
-		case "commit":
-		case "tree", "blob":
-			if oid, err = k.wrap(ctx, oid, kind); err != nil {
-				k.reportLost("%s: %v", f.from, err)
-				continue
-			}
-		default:
-			k.reportLost("%s leads to nothing that can be read", f.from)
-			continue
-		}
-		all = append(all, found{f.name, f.from, oid})
-	}
-	old := k.old
-	k.old = nil
-	for i := range old {
-		if oid, kind, _ := strings.Cut(lines[len(k.all)+i], " "); kind == "commit" {
-			k.old = append(k.old, oid)
-		}
-	}
-	k.all = all
-}
-
-// wrap makes a commit of a file or a directory.
-func (k *keeping) wrap(ctx context.Context, oid, kind string) (_ string, err error) {
-	if kind == "blob" {
-		if oid, err = k.text(ctx, strings.NewReader("100644 blob "+oid+"\tcontent\n"), "mktree"); err != nil {
-			return "", err
-		}
-	}
-	return k.commitTree(ctx, strings.TrimSpace(oid), k.job.Base, "Kept by session "+k.job.Session)
-}
-
-// fresh drops what is saved anyway, and what git can't follow.
-func (k *keeping) fresh(ctx context.Context) {
-	news, err := k.news(ctx, k.all...)
-	if err != nil {
-		news = map[string]bool{}
-		k.all = slices.DeleteFunc(k.all, func(f found) bool {
-			more, err := k.news(ctx, f)
-			if err != nil {
-				k.reportLost("%s: %v", f.from, err)
-			}
-			for oid := range more {
-				news[oid] = true
-			}
-			return err != nil
-		})
-	}
-	k.all = slices.DeleteFunc(k.all, func(f found) bool { return !news[f.oid] })
-}
-
-// news are the commits that only the given ones lead to.
-func (k *keeping) news(ctx context.Context, of ...found) (map[string]bool, error) {
+// news are the commits that the given ones lead to and others don't.
+func (r repo) news(ctx context.Context, not []string, of ...found) (map[string]bool, error) {
 	news := map[string]bool{}
 	if len(of) == 0 {
 		return news, nil
@@ -241,7 +153,7 @@ func (k *keeping) news(ctx context.Context, of ...found) (map[string]bool, error
 	for _, f := range of {
 		tips = append(tips, f.oid)
 	}
-	out, err := k.text(ctx, revisions(tips, k.not), "rev-list", "--stdin")
+	out, err := r.text(ctx, revisions(tips, not), "rev-list", "--stdin")
 	for oid := range strings.FieldsSeq(out) {
 		news[oid] = true
 	}
@@ -259,97 +171,44 @@ func revisions(tips, not []string) io.Reader {
 	return strings.NewReader(b.String())
 }
 
-// reflogs takes the commits that only a reflog knows, or that were kept before: only the last of each line of commits.
-func (k *keeping) reflogs(ctx context.Context) {
-	not := slices.Clone(k.not)
-	for _, f := range k.all {
-		not = append(not, f.oid)
-	}
-	c := k.cmd("rev-list", "--reflog", "--parents", "--stdin")
-	words := &proc.Tail{Max: 4 << 10}
-	out := &limited{max: maxListed}
-	c.Stdin, c.Stdout, c.Stderr = revisions(k.old, not), out, words
-	if err := proc.Run(ctx, c); err != nil {
-		k.reportLost("commits that only its reflogs know can't be read: %v", firstOf(words.String(), err))
-		return
-	}
-	if strings.Contains(words.String(), saysPruned) {
-		k.reportLost("its reflogs know commits that can't be read")
-	}
-	parents := map[string]bool{}
-	var oids []string
-	for line := range strings.Lines(out.String()) {
-		f := strings.Fields(line)
-		oids = append(oids, f[0])
-		for _, p := range f[1:] {
-			parents[p] = true
-		}
-	}
-	for _, oid := range oids {
-		if !parents[oid] {
-			k.all = append(k.all, found{"reflog/" + oid[:12], "commit " + oid[:12], oid})
-		}
-	}
-}
-
-// write makes refs for everything that was found, and removes the earlier ones.
-func (k *keeping) write(ctx context.Context) {
-	seen := map[string]bool{}
-	k.all = slices.DeleteFunc(k.all, func(f found) bool {
-		again := seen[f.name]
-		seen[f.name] = true
-		return again && strings.HasPrefix(f.name, "other/") // the same commit by two odd names
-	})
-	if more := len(k.all) - maxKept; more > 0 {
-		k.reportLost("%s and %d more: too many to keep", k.all[maxKept].from, more)
-		k.all = k.all[:maxKept]
-	}
-	var in strings.Builder
-	for _, ref := range k.drop {
-		in.WriteString("delete " + ref + "\n")
-	}
-	if in.Len() > 0 {
-		if _, err := k.text(ctx, strings.NewReader(in.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
-			k.reportLost("refs in the place of cco's can't be removed: %v", err)
-		}
-		in.Reset()
-	}
-	for _, f := range k.all {
-		in.WriteString("update " + KeptRef + f.name + " " + f.oid + "\n")
-	}
-	if in.Len() == 0 {
-		return
-	}
-	if _, err := k.text(ctx, strings.NewReader(in.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
-		k.reportLost("%s and what else is beside the branch (%d) can't be kept: %v", k.all[0].from, len(k.all), err)
-		k.all = nil
-	}
-}
-
 // rest bundles what is beside the branch. If git fails for some of it, it reports that part and bundles the others.
-func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (err error) {
-	path := filepath.Join(j.Exchange, RestBundle)
-	not := []string{"^" + j.Base, "^" + r.Head}
-	make := func(all []found) error {
-		var revs []string
-		for _, f := range all {
-			revs = append(revs, KeptRef+f.name)
+func rest(ctx context.Context, work repo, j Job, r *Result, all []found) ([]found, error) {
+	if more := len(all) - maxKept; more > 0 {
+		r.Lost = append(r.Lost, fmt.Sprintf("%s and %d more: too many to bring at once", all[maxKept].from, more))
+		all = all[:maxKept]
+	}
+	tries := maxTries
+	all = sound(ctx, work, j, r, all, &tries)
+	revs := []string{"^" + j.Base, "^" + r.Head}
+	var update strings.Builder
+	for _, f := range all {
+		update.WriteString("update " + KeptRef + f.name + " " + f.oid + "\n")
+		revs = append(revs, KeptRef+f.name)
+	}
+	if _, err := work.text(ctx, strings.NewReader(update.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
+		return nil, err
+	}
+	var err error
+	r.Rest, err = bundle(ctx, work, filepath.Join(j.Exchange, RestBundle), revs, len(all), nil)
+	_, also := work.text(ctx, strings.NewReader(strings.ReplaceAll(update.String(), "update ", "delete ")), "update-ref",
+		"--no-deref", "--stdin")
+	return all, errors.Join(err, also)
+}
+
+// makeRoom moves refs away that an agent has put where cco's own have to be.
+func (r repo) makeRoom(ctx context.Context) error {
+	out, err := r.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", "refs/cco")
+	var update strings.Builder
+	for line := range strings.Lines(out) {
+		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if ref != OutRef && ref != WipRef {
+			update.WriteString("delete " + ref + "\nupdate refs/aside/" + oid + " " + oid + "\n")
 		}
-		r.Rest, err = bundle(ctx, work, path, append(revs, not...), len(all), nil)
-		return err
 	}
-	if make(all) != nil {
-		tries := maxTries
-		all = sound(ctx, work, j, r, all, &tries)
-		if err := make(all); err != nil {
-			return err
-		}
+	if err == nil && update.Len() > 0 {
+		_, err = r.text(ctx, strings.NewReader(update.String()), "update-ref", "--no-deref", "--stdin")
 	}
-	r.Beside = len(all)
-	for _, f := range all[:min(maxNamed, len(all))] {
-		r.Others = append(r.Others, clip(f.title()))
-	}
-	return nil
+	return err
 }
 
 // sound returns those that git can pack, and reports the others.
@@ -377,8 +236,12 @@ func sound(ctx context.Context, work repo, j Job, r *Result, all []found, tries 
 	return append(sound(ctx, work, j, r, all[:half], tries), sound(ctx, work, j, r, all[half:], tries)...)
 }
 
-// bound shortens the lists of names to fit into a result.
-func (r *Result) bound() {
+// name gives the number and the first names of what is beside the branch, and shortens lists to fit into a result.
+func (r *Result) name(beside []found) {
+	r.Beside = len(beside)
+	for _, f := range beside[:min(maxNamed, len(beside))] {
+		r.Others = append(r.Others, clip(f.title()))
+	}
 	if more := len(r.Lost) - maxLost; more > 0 {
 		r.Lost = append(r.Lost[:maxLost], fmt.Sprintf("%d more", more))
 	}

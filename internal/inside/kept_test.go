@@ -41,8 +41,8 @@ func (f *fixture) has(file, text string) bool {
 	return false
 }
 
-// Guards against losing, with a workspace, commits that no branch of it leads to.
-func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
+// Guards against stashes, branches and uncommitted work that are in a workspace and can't be brought.
+func TestPublishBringsWhatIsBesideTheBranch(t *testing.T) {
 	stash := func(f *fixture, w, text string) {
 		f.write(w, "a.txt", text)
 		f.git(w, "stash", "-q")
@@ -67,19 +67,6 @@ func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
 			f.git(w, "stash", "-q", "-u")
 			stash(f, w, "another")
 		}, "new.txt", []string{"untracked"}},
-		{"commits that only a reflog knows", func(f *fixture, w string) {
-			f.git(w, "checkout", "-q", "--detach")
-			f.write(w, "lone.txt", "lone")
-			f.commit(w, "lone")
-			f.git(w, "checkout", "-q", "main")
-		}, "lone.txt", []string{"lone"}},
-		{"commits of a branch that was deleted", func(f *fixture, w string) {
-			f.git(w, "checkout", "-q", "-b", "gone")
-			f.write(w, "lone.txt", "lone")
-			f.commit(w, "lone")
-			f.git(w, "checkout", "-q", "main")
-			f.git(w, "branch", "-q", "-D", "gone")
-		}, "lone.txt", []string{"lone"}},
 		{"refs outside heads and tags", func(f *fixture, w string) {
 			f.write(w, "wip.txt", "wip")
 			f.commit(w, "wip")
@@ -87,11 +74,6 @@ func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
 			f.git(w, "reset", "-q", "--hard", "HEAD~1")
 			f.git(w, "reflog", "expire", "--expire=now", "--all")
 		}, "wip.txt", []string{"wip"}},
-		{"a file without a commit", func(f *fixture, w string) {
-			f.write(w, "b.txt", "blob")
-			f.git(w, "update-ref", "refs/blobs/b", f.git(w, "hash-object", "-w", "b.txt"))
-			f.write(w, "b.txt", "other")
-		}, "content", []string{"blob"}},
 		{"an annotated tag", func(f *fixture, w string) {
 			f.write(w, "tagged.txt", "tagged")
 			f.commit(w, "tagged")
@@ -111,23 +93,13 @@ func TestPublishKeepsWhatOnlyTheWorkspaceHas(t *testing.T) {
 			f.git(w, "sparse-checkout", "set", "--no-cone", "only")
 			f.write(w, "outside.txt", "outside")
 		}, "outside.txt", []string{"outside"}},
-		{"what was left in a worktree inside", func(f *fixture, w string) {
-			f.git(w, "worktree", "add", "-q", "--detach", "inner")
-			f.write(filepath.Join(w, "inner"), "inner.txt", "left")
-		}, "inner.txt", []string{"left"}},
-		{"commits in a worktree inside that is ignored", func(f *fixture, w string) {
-			f.write(w, ".git/info/exclude", "inner\n")
-			f.git(w, "worktree", "add", "-q", "--detach", "inner")
-			f.write(filepath.Join(w, "inner"), "inner.txt", "committed")
-			f.commit(filepath.Join(w, "inner"), "inner")
-			must.Do(f.t, os.RemoveAll(filepath.Join(w, ".git/worktrees/inner/logs")))
-		}, "inner.txt", []string{"committed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)
 			f.send()
 			f.receive()
 			c.agent(f, f.job.Workspace)
+			f.job.All = true
 			for _, round := range []string{"once", "again"} { // it can be repeated
 				r := f.publish()
 				for _, text := range c.text {
@@ -156,8 +128,8 @@ func TestPublishLeavesOutWhatIsSparse(t *testing.T) {
 	}
 }
 
-// Guards against saving what the branch has anyway, which would fill the graveyard.
-func TestPublishKeepsNothingTwice(t *testing.T) {
+// Guards against naming what the branch has anyway.
+func TestPublishBringsNothingTwice(t *testing.T) {
 	f := newFixture(t)
 	f.send()
 	f.receive()
@@ -172,8 +144,8 @@ func TestPublishKeepsNothingTwice(t *testing.T) {
 	}
 }
 
-// Guards against not reporting what can't be saved.
-func TestPublishNamesWhatItCannotSave(t *testing.T) {
+// Guards against not reporting what can't be brought.
+func TestPublishNamesWhatItCannotBring(t *testing.T) {
 	side := func(f *fixture, w, file string) string {
 		f.git(w, "checkout", "-q", "-b", "side-"+file)
 		f.write(w, file, file)
@@ -249,6 +221,7 @@ func TestPublishNamesWhatItCannotSave(t *testing.T) {
 			f.send()
 			f.receive()
 			c.agent(f, f.job.Workspace)
+			f.job.All = true
 			r := f.publish()
 			if !strings.Contains(strings.Join(r.Lost, "\n"), c.lost) {
 				t.Errorf("lost %q, want %q", r.Lost, c.lost)
@@ -286,18 +259,42 @@ func TestPublishDoesNotWaitForPipes(t *testing.T) {
 	}
 }
 
-// Guards against removing gigabytes without a report, and against saving them.
-func TestPublishCountsWhatIsIgnored(t *testing.T) {
+// Guards against a publisher that writes refs of its own into a workspace, or moves the agent's out of sight.
+func TestPublishLeavesRefsAsTheyAre(t *testing.T) {
 	f := newFixture(t)
 	f.send()
 	f.receive()
 	w := f.job.Workspace
-	f.write(w, ".git/info/exclude", "*.o\nbuild/\n")
-	must.Do(t, os.MkdirAll(filepath.Join(w, "build/deep"), 0o700))
-	f.write(w, "x.o", "12345")
-	f.write(w, "build/deep/y", "1234567")
+	f.git(w, "checkout", "-q", "-b", "side")
+	f.write(w, "side.txt", "side")
+	oid := f.commit(w, "side")
+	f.git(w, "checkout", "-q", "main")
+	f.git(w, "branch", "-q", "-D", "side")
+	f.git(w, "update-ref", "refs/cco/out/of/the/way", oid) // in the place of cco's own
+	for _, all := range []bool{false, true, false} {
+		f.job.All = all
+		r := f.publish()
+		if r.Beside != 1 || (r.Rest != nil) != all || len(r.Lost) > 0 || all && !f.has("side.txt", "side") {
+			t.Errorf("%+v", r)
+		}
+		if got := f.git(w, "for-each-ref", "--format=%(refname)"); got != "refs/aside/"+oid+"\nrefs/heads/main" {
+			t.Errorf("refs: %q", got)
+		}
+	}
+}
+
+// Guards against losing sight of files that an agent put into a worktree outside its workspace, which nothing moves.
+func TestPublishNamesWorktreesOutside(t *testing.T) {
+	f := newFixture(t)
+	f.send()
+	f.receive()
+	w := f.job.Workspace
+	f.git(w, "worktree", "add", "-q", "--detach", "inner")
+	f.git(w, "worktree", "add", "-q", "--detach", filepath.Join(filepath.Dir(w), "out"))
 	r := f.publish()
-	if r.Ignored.Files != 2 || r.Ignored.Bytes != 12 || r.Wip != "" || r.Rest != nil {
-		t.Errorf("%+v", r)
+	lost := strings.Join(r.Lost, "\n")
+	if len(r.Lost) != 2 || !strings.Contains(lost, "worktree out: its files are in ") ||
+		!strings.Contains(lost, "the repository in inner") {
+		t.Errorf("lost %q", r.Lost)
 	}
 }

@@ -40,9 +40,9 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 	if err == nil {
 		err = os.WriteFile(work.index, []byte(seed), 0o600)
 	}
-	var was entries
+	var links []string
 	if err == nil {
-		was, err = work.unhide(ctx)
+		links, err = work.unhide(ctx)
 	}
 	fresh := err != nil
 	if fresh {
@@ -51,50 +51,44 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 			return l, err
 		}
 	}
-	untouched := false
-	if l, untouched, err = work.files(ctx, j, at, was, fresh); err != nil || fresh || untouched && !was.conflicts {
-		return l, err
-	}
-	if err := work.onlyStaged(ctx, j, at, seed, &l); err != nil {
-		l.lost = append(l.lost, "what is staged: "+firstOf("", err))
-	}
-	return l, nil
+	return work.files(ctx, j, at, links, fresh)
 }
 
-// files makes the commit of the files. They are untouched if the index, as it was, already had all of them.
-func (r repo) files(ctx context.Context, j Job, at place, was entries, fresh bool) (l left, untouched bool, err error) {
-	if l.lost, untouched, err = r.addAll(ctx, j.most(), was.links, fresh); err != nil {
-		return l, false, err
+// left is the uncommitted work that was left.
+type left struct {
+	commit string   // a commit of the files
+	lost   []string // what could not be taken
+}
+
+// files makes the commit of the files.
+func (r repo) files(ctx context.Context, j Job, at place, links []string, fresh bool) (l left, err error) {
+	if l.lost, err = r.addAll(ctx, j.most(), links, fresh); err != nil {
+		return l, err
 	}
 	tree, err := r.line(ctx, "write-tree")
 	if err != nil || tree == at.tree {
-		return l, untouched, err
+		return l, err
 	}
 	large, err := r.unstage(ctx, at.tree, tree, j.most())
 	if err != nil {
-		return l, false, err
+		return l, err
 	}
 	if len(large) > 0 {
 		l.lost = append(l.lost, large...)
 		if tree, err = r.line(ctx, "write-tree"); err != nil || tree == at.tree {
-			return l, false, err
+			return l, err
 		}
 	}
 	l.commit, err = r.commitTree(ctx, tree, at.head, cmp.Or(j.Message, "Work left uncommitted in session "+j.Session))
-	return l, untouched && len(large) == 0, err
-}
-
-// entries is what matters of an index beside its files.
-type entries struct {
-	links     []string // the repositories in it
-	conflicts bool
+	return l, err
 }
 
 // unhide lets an index see the files that git was told to ignore. Files that a sparse checkout has left out stay out.
-func (r repo) unhide(ctx context.Context) (was entries, err error) {
+// It gives the repositories in it.
+func (r repo) unhide(ctx context.Context) (links []string, err error) {
 	out, err := r.text(ctx, nil, "ls-files", "-s", "-v", "-z")
 	if err != nil {
-		return was, err
+		return nil, err
 	}
 	var assumed, skipped strings.Builder
 	for entry := range strings.SplitSeq(out, "\x00") {
@@ -104,9 +98,8 @@ func (r repo) unhide(ctx context.Context) (was entries, err error) {
 			continue
 		}
 		if strings.HasPrefix(meta, gitlink) {
-			was.links = append(was.links, name)
+			links = append(links, name)
 		}
-		was.conflicts = was.conflicts || !strings.HasSuffix(meta, " 0")
 		if strings.ToLower(tag) == tag {
 			assumed.WriteString(name + "\x00")
 		}
@@ -120,17 +113,16 @@ func (r repo) unhide(ctx context.Context) (was entries, err error) {
 		"--no-skip-worktree": &skipped} {
 		if list.Len() > 0 {
 			if _, err := r.text(ctx, strings.NewReader(list.String()), "update-index", flag, "-z", "--stdin"); err != nil {
-				return was, err
+				return links, err
 			}
 		}
 	}
-	return was, nil
+	return links, nil
 }
 
 // addAll takes all files into the index, and reports what can't be taken: an unreadable or too large file, the inside
 // of a repository. A fresh index knows nothing of the files yet.
-func (r repo) addAll(ctx context.Context, most int64, links []string, fresh bool) (lost []string, none bool,
-	err error) {
+func (r repo) addAll(ctx context.Context, most int64, links []string, fresh bool) (lost []string, err error) {
 	large, none, err := r.large(ctx, most, fresh)
 	if err == nil && fresh {
 		links, err = r.links(ctx)
@@ -140,27 +132,14 @@ func (r repo) addAll(ctx context.Context, most int64, links []string, fresh bool
 			links, err = r.links(ctx)
 		}
 	}
-	if err != nil {
-		return nil, false, err
-	}
-	var inner strings.Builder
 	for _, name := range links {
-		switch info, err := os.Lstat(filepath.Join(r.dir, name, ".git")); {
-		case err != nil: // a submodule that was not sent
-			if inside, err := os.ReadDir(filepath.Join(r.dir, name)); err == nil && len(inside) > 0 {
-				lost = append(lost, "the files in "+name+", which the index calls a submodule")
-			}
-		case !info.IsDir() && r.worktreeOf(filepath.Join(r.dir, name)):
-			inner.WriteString(name + "\x00")
-		default:
+		if _, err := os.Lstat(filepath.Join(r.dir, name, ".git")); err == nil {
 			lost = append(lost, "the repository in "+name)
+		} else if inside, err := os.ReadDir(filepath.Join(r.dir, name)); err == nil && len(inside) > 0 {
+			lost = append(lost, "the files in "+name+", which the index calls a submodule") // others were not sent
 		}
 	}
-	if inner.Len() > 0 {
-		none = false
-		_, err = r.text(ctx, strings.NewReader(inner.String()), "update-index", "--force-remove", "-z", "--stdin")
-	}
-	return lost, none, err
+	return lost, err
 }
 
 // add takes the files into the index, but those that are too large.
@@ -209,18 +188,6 @@ func (r repo) links(ctx context.Context) (names []string, err error) {
 		}
 	}
 	return names, err
-}
-
-// worktreeOf says whether a directory is a worktree of this repository. Those are handled separately.
-func (r repo) worktreeOf(dir string) bool {
-	main := r.gitDir
-	if main == "" {
-		main = adminDir(r.dir)
-	}
-	if above := filepath.Dir(main); filepath.Base(above) == "worktrees" {
-		main = filepath.Dir(above)
-	}
-	return filepath.Dir(adminDir(dir)) == filepath.Join(main, "worktrees")
 }
 
 // commitTree makes a commit of ours. Its date is its parent's, so that the same content always gives the same commit.

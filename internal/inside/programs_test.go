@@ -45,14 +45,6 @@ func TestPublishRunsNoProgramOfTheAgents(t *testing.T) {
 	}{
 		{"a clean filter", filter("clean")},
 		{"a filter process", filter("process")},
-		{"a filter of a worktree", func(f *fixture, w, trap string) {
-			f.git(w, "config", "extensions.worktreeConfig", "true")
-			f.git(w, "worktree", "add", "-q", "--detach", "inner")
-			inner := filepath.Join(w, "inner")
-			f.git(inner, "config", "--worktree", "filter.x.clean", trap)
-			f.write(inner, "inner.txt", "inner")
-			f.write(w, ".git/info/attributes", "inner.txt filter=x\n")
-		}},
 		{"a signature's examination", func(f *fixture, w, trap string) {
 			f.git(w, "config", "log.showSignature", "true")
 			f.git(w, "config", "gpg.program", trap)
@@ -164,22 +156,6 @@ func TestPublishNeedsNoneOfTheSettings(t *testing.T) {
 	}
 }
 
-// Guards against a worktree whose settings hold up all that is beside the branch.
-func TestPublishWaitsForNoWorktree(t *testing.T) {
-	f, w, head := workedIn(t)
-	f.job.readTime = 3 * time.Second
-	f.git(w, "config", "extensions.worktreeConfig", "true")
-	f.git(w, "worktree", "add", "-q", "--detach", "inner")
-	f.git(w, "branch", "side", f.git(w, "commit-tree", "-m", "side", "HEAD^{tree}"))
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	must.Do(t, syscall.Mkfifo(fifo, 0o600))
-	f.write(w, ".git/worktrees/inner/config.worktree", "[include]\n\tpath = "+fifo+"\n")
-	r := f.publish()
-	if r.Head != head || r.Rest == nil || !strings.HasPrefix(strings.Join(r.Lost, "\n"), "worktree inner: ") {
-		t.Errorf("%+v", r)
-	}
-}
-
 // Guards against not publishing commits because the leftovers beside them can't be published.
 func TestPublishGivesCommitsWithoutLeftovers(t *testing.T) {
 	for name, agent := range map[string]func(*fixture, string){
@@ -221,6 +197,7 @@ func TestPublishFollowsTheRealHistory(t *testing.T) {
 			side := f.commit(w, "side")
 			f.git(w, "checkout", "-q", "main")
 			bend(f, w, head, side)
+			f.job.All = true
 			if r := f.publish(); !f.has("side.txt", "side") || !f.has("b.txt", "b") || len(r.Lost) > 0 {
 				t.Errorf("%+v", r)
 			}

@@ -53,6 +53,7 @@ func collect(ctx context.Context, j Job) (r Result, err error) {
 	astray := sweep(j)
 	if err = astray; err == nil {
 		unlock(j)
+		borrowAgain(j)
 		err = errors.Join(usable(j), work.legible(ctx, j))
 	}
 	if err == nil {
@@ -100,13 +101,17 @@ func gather(ctx context.Context, work repo, j Job, r Result) (Result, error) {
 		}
 		r.Head, r.Wip = r.Wip, ""
 	}
-	r.Ignored = ignored(ctx, work)
-	beside := keep(ctx, work, j, &r, at.head, l.staged)
+	if err := work.makeRoom(ctx); err != nil {
+		r.Lost = append(r.Lost, "refs in the place of cco's can't be moved: "+firstOf("", err))
+	}
+	beside := lookBeside(ctx, work, j, &r, at.head)
 	if r.Bundle, err = output(ctx, work, j, r); err != nil {
 		return r, err
 	}
-	err = rest(ctx, work, j, &r, beside)
-	r.bound()
+	if err = tree.Remove(filepath.Join(j.Exchange, RestBundle)); err == nil && j.All {
+		beside, err = rest(ctx, work, j, &r, beside)
+	}
+	r.name(beside)
 	return r, err
 }
 

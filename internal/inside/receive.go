@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/tree"
@@ -67,6 +68,18 @@ func borrow(half, objects string) error {
 	}
 	_, err = f.WriteString(objects + "\n")
 	return errors.Join(err, f.Close())
+}
+
+// borrowAgain makes the store's objects visible in a workspace that comes from another box. If it can't, git says what
+// is missing.
+func borrowAgain(j Job) {
+	name := filepath.Join(commonDir(adminDir(j.Workspace)), "objects", "info", "alternates")
+	text, err := readUpTo(name, maxSettings)
+	objects := filepath.Join(j.Store, "objects")
+	if !j.All || j.Store == "" || err != nil || slices.Contains(strings.Split(text, "\n"), objects) {
+		return // a workspace without such a file borrows nothing
+	}
+	_ = whole.Write(name, []byte(text+objects+"\n"), 0o600)
 }
 
 func fillStore(ctx context.Context, j Job) error {

@@ -1,19 +1,15 @@
 package inside
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/cco-dev/cco/internal/paths"
-	"github.com/cco-dev/cco/internal/proc"
 )
 
 // adminDir is where a workspace's repository is, even if .git is a file that names it.
@@ -100,197 +96,25 @@ func sweep(j Job) error {
 	})
 }
 
-// worktrees keeps the uncommitted work and the HEAD of the worktrees that the agent made of its repository.
-func (k *keeping) worktrees(ctx context.Context) {
-	if k.gitDir != "" {
-		return // a repository of our own
-	}
-	parent := filepath.Join(adminDir(k.job.Workspace), "worktrees")
+// outside names the worktrees that the agent made of its repository elsewhere, whose files stay there.
+func outside(workspace string) (lost []string) {
+	parent := filepath.Join(adminDir(workspace), "worktrees")
 	entries, err := os.ReadDir(parent)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		k.reportLost("its worktrees can't be listed: %v", err)
-	}
-	if len(entries) == 0 {
-		return
-	}
-	led, all := leading(k.job.Workspace, parent)
-	n := 0
-	for i, e := range entries {
-		admin := filepath.Join(parent, e.Name())
-		places, why := checkedOut(admin, k.job.Workspace, led[admin])
-		if why == "" && len(places) == 0 && !all {
-			why = "too many files to find where it is"
-		}
-		if why != "" {
-			k.reportLost("worktree %s: %s", e.Name(), why)
-		}
-		if n += max(1, len(places)); n > maxTrees {
-			k.reportLost("%d more worktrees: too many to look into", len(entries)-i)
-			return
-		}
-		if err := k.worktree(ctx, admin, fmt.Sprintf("worktree/%d", i+1), places); err != nil {
-			k.reportLost("worktree %s: %v", e.Name(), firstOf("", err))
-		}
-	}
-}
-
-func (k *keeping) worktree(ctx context.Context, admin, name string, places []string) (err error) {
-	from := "worktree " + filepath.Base(admin)
-	w := &repo{dir: k.dir, gitDir: admin}
-	k.halfway(admin)
-	if err := w.readSettings(ctx, k.job); err != nil {
-		return err
-	}
-	at, err := find(ctx, *w, "HEAD")
-	if err != nil {
-		if len(places) == 0 {
-			return nil // nothing is left of it
-		}
-		return err
-	}
-	k.all = append(k.all, found{name + "/head", from, at.head})
-	// These are the refs that each worktree has for itself.
-	out, err := w.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", "refs/worktree", "refs/bisect",
-		"refs/rewritten")
-	for line := range strings.Lines(out) {
-		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		k.all = append(k.all, found{"other/" + oid, ref + " of " + from, oid})
-	}
-	for i, dir := range places {
-		j := k.job
-		j.Message, j.Workspace = "", dir
-		l, failed := leftovers(ctx, j, repo{dir: dir, gitDir: admin, names: w.names}, at)
-		for _, words := range l.lost {
-			k.reportLost("%s: %s", from, words)
-		}
-		again := ""
-		if i > 0 {
-			again = fmt.Sprintf("-%d", i+1)
-		}
-		if l.commit != "" {
-			k.all = append(k.all, found{name + "/uncommitted" + again, from, l.commit})
-		}
-		if l.staged != "" {
-			k.all = append(k.all, found{name + "/index" + again, "the index of " + from, l.staged})
-		}
-		err = errors.Join(err, failed)
-	}
-	return err
-}
-
-// leading finds the directories of a workspace that claim to be worktrees, by their targets below parent. One that was
-// moved or copied is not where git has recorded it.
-func leading(workspace, parent string) (led map[string][]string, all bool) {
-	led, n := map[string][]string{}, 0
-	_ = filepath.WalkDir(workspace, func(path string, e fs.DirEntry, err error) error {
-		if n++; n > maxSwept {
-			return filepath.SkipAll
-		}
-		if err != nil || e.Name() != ".git" {
-			return nil // unreadable files are reported where the files are taken
-		}
-		if e.IsDir() {
-			return filepath.SkipDir
-		}
-		dir := filepath.Dir(path)
-		if admin := adminDir(dir); filepath.Dir(admin) == parent {
-			led[admin] = append(led[admin], dir)
-		}
-		return nil
-	})
-	return led, n <= maxSwept
-}
-
-// checkedOut is where a worktree's files are: first where git has recorded it, if that leads back. If they are not
-// visible, why says so.
-func checkedOut(admin, workspace string, led []string) (places []string, why string) {
-	text, err := readSmall(filepath.Join(admin, "gitdir"))
-	dir := filepath.Dir(strings.TrimSpace(text))
-	if err != nil || text == "" {
-		return led, ""
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(admin, dir)
-	}
-	if adminDir(dir) == admin {
-		same := func(other string) bool { return sameFile(dir, other) }
-		return append([]string{dir}, slices.DeleteFunc(led, same)...), ""
-	}
-	if len(led) > 0 {
-		return led, ""
-	}
-	info, err := os.Stat(dir)
-	if _, none := os.Lstat(filepath.Join(dir, ".git")); err == nil && info.IsDir() && errors.Is(none, fs.ErrNotExist) {
-		return []string{dir}, ""
+		return []string{"its worktrees can't be listed: " + err.Error()}
 	}
 	if real, err := filepath.EvalSymlinks(workspace); err == nil {
 		workspace = real
 	}
-	if !paths.Within(filepath.Clean(dir), workspace) {
-		return nil, "its files in " + dir + ", outside the workspace, can't be seen"
-	}
-	return nil, ""
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	y, also := os.Stat(b)
-	return err == nil && also == nil && os.SameFile(x, y)
-}
-
-// maxIgnored is how many ignored files are counted.
-const maxIgnored = 200_000
-
-// Ignored are files that are never saved.
-type Ignored struct {
-	Files int   `json:"files,omitempty"`
-	Bytes int64 `json:"bytes,omitempty"`
-	More  bool  `json:"more,omitempty"` // there are more of them
-}
-
-// Plus adds them up.
-func (n Ignored) Plus(m Ignored) Ignored {
-	return Ignored{Files: n.Files + m.Files, Bytes: n.Bytes + m.Bytes, More: n.More || m.More}
-}
-
-// ignored counts the files that git was told to ignore.
-func ignored(ctx context.Context, work repo) (n Ignored) {
-	ctx, cancel := context.WithTimeout(ctx, keepTime)
-	defer cancel()
-	c := work.cmd("ls-files", "-z", "--others", "--ignored", "--exclude-standard")
-	c.Stdout = &names{do: func(name string) error {
-		if n.Files == maxIgnored {
-			n.More = true
-			return errors.New("enough")
+	for _, e := range entries {
+		text, err := readSmall(filepath.Join(parent, e.Name(), "gitdir"))
+		dir := filepath.Dir(strings.TrimSpace(text))
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(parent, e.Name(), dir)
 		}
-		if info, err := os.Lstat(filepath.Join(work.dir, name)); err == nil && !info.IsDir() {
-			n.Files, n.Bytes = n.Files+1, n.Bytes+info.Size()
-		}
-		return nil
-	}}
-	if err := proc.Run(ctx, c); err != nil {
-		n.More = true
-	}
-	return n
-}
-
-// names calls do for each of git's output names, which end with NUL.
-type names struct {
-	do   func(string) error
-	rest []byte
-}
-
-func (n *names) Write(p []byte) (int, error) {
-	whole := append(n.rest, p...)
-	for {
-		name, rest, ok := bytes.Cut(whole, []byte{0})
-		if !ok {
-			n.rest = slices.Clone(whole)
-			return len(p), nil
-		}
-		whole = rest
-		if err := n.do(string(name)); err != nil {
-			return 0, err
+		if err == nil && !paths.Within(filepath.Clean(dir), workspace) {
+			lost = append(lost, fmt.Sprintf("worktree %s: its files are in %s, outside the workspace", e.Name(), dir))
 		}
 	}
+	return lost
 }

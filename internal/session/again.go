@@ -62,13 +62,16 @@ func (s *Service) resume(ctx context.Context, o PushOptions) (store.Session, err
 // startAgain starts a keeper for a session that has ended, after change has said what is new about its order.
 func (s *Service) startAgain(ctx context.Context, rec store.Session, o PushOptions,
 	change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
+	if err := s.removed(ctx, rec); err != nil {
+		return rec, err
+	}
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
 	if err != nil {
 		return rec, err
 	}
 	order, err := s.ReadOrder(rec.ID)
 	if err != nil {
-		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "its workspace was removed"}
+		return rec, err
 	}
 	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
 	if err != nil {

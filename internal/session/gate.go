@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +15,11 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/graveyard"
+	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Gate is how a user wants to hear of what came.
@@ -171,24 +176,26 @@ func lookBeside(ctx context.Context, q *quarantine.Repo, found quarantine.Found,
 	return all, nil
 }
 
-// side brings one thing that a session left beside its branch, from the graveyard where its pull has put it.
+// side brings one thing that a session left beside its branch: from its workspace, or from a bundle that an earlier
+// version has put into the graveyard.
 func (s *Service) side(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
 	rec := r.Session
-	graves, err := s.Graveyard(ctx, rec.ID)
-	if err != nil {
-		return r, err
-	}
 	repo, err := s.repository(ctx, rec, o.where())
 	if err != nil {
 		return r, err
 	}
-	slices.Reverse(graves) // the newest first
-	for _, g := range graves {
-		if g.What != GraveBeside {
-			continue
-		}
+	dir, err := os.MkdirTemp(s.dir(rec.ID), "side-")
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = tree.Remove(dir) }()
+	files, err := s.beside(ctx, rec, o, dir)
+	if err != nil {
+		return r, err
+	}
+	for _, file := range files {
 		var back Restored
-		err := s.exhume(ctx, repo, rec, g.File, s.quarantineDir(rec.ID), o, &back)
+		err := s.exhume(ctx, repo, rec, file, s.quarantineDir(rec.ID), o, &back)
 		r.Gate = r.Gate.Merge(back.Gate)
 		if held, ok := errors.AsType[*gate.HeldError](err); ok {
 			if len(held.Refused) > 0 {
@@ -207,4 +214,40 @@ func (s *Service) side(ctx context.Context, r PullResult, o PullOptions) (PullRe
 	}
 	return r, &StateError{ID: rec.ID, State: rec.State, Why: "it left nothing called " + git.Quote(o.Side) +
 		" beside its branch"}
+}
+
+// beside gives bundles of what a session has beside its branch.
+func (s *Service) beside(ctx context.Context, rec store.Session, o PullOptions, dir string) (files []string,
+	err error) {
+	graves, err := s.Graveyard(ctx, rec.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range slices.Backward(graves) { // the newest first
+		if g.What == GraveBeside {
+			files = append(files, g.File)
+		}
+	}
+	if !graveyard.Has(s.orderFile(rec.ID)) {
+		if len(files) == 0 {
+			return nil, s.removed(ctx, rec)
+		}
+		return files, nil
+	}
+	lock, err := s.lockSoon(ctx, rec.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Close() }()
+	b, d, err := s.Boxes.Ready(ctx, rec.Box)
+	if err == nil {
+		err = s.copyPublished(ctx, b, d, rec, o, dir, &Restored{})
+	}
+	if rec.State == store.Pulled {
+		err = errors.Join(err, tree.Remove(s.Exchange(rec.ID)))
+	}
+	if file := filepath.Join(dir, inside.RestBundle); graveyard.Has(file) {
+		files = slices.Insert(files, 0, file)
+	}
+	return files, err
 }

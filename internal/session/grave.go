@@ -12,91 +12,34 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
+	"github.com/cco-dev/cco/internal/graveyard"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
-	"github.com/cco-dev/cco/internal/whole"
 )
-
-// save puts what a removed workspace would lose into the graveyard: what is beside its branch and, under force, its
-// work and, if a bundle can't hold everything, the workspace itself.
-func (s *Service) save(ctx context.Context, b *box.Box, d box.Driver, v store.Session, k stake,
-	limit int64) (files []string, err error) {
-	if k.unsaved() {
-		f, err := s.bury(ctx, v.ID, inside.RestBundle, k.Rest, limit)
-		if err != nil && k.refusal() == "" {
-			return nil, err // nobody has agreed to lose it
-		}
-		if err != nil {
-			k.Failed = FirstLine(err.Error())
-		} else {
-			files = append(files, f)
-		}
-	}
-	if k.refusal() == "" {
-		return files, nil
-	}
-	if k.Bundle != nil && len(k.work()) > 0 {
-		if f, err := s.bury(ctx, v.ID, inside.OutputBundle, k.Bundle, limit); err != nil {
-			k.Failed = FirstLine(err.Error())
-		} else {
-			files = append(files, f)
-		}
-	}
-	if k.Failed == "" && len(k.Lost) == 0 {
-		return files, nil
-	}
-	more, err := s.buryWorkspace(ctx, b, d, v.ID)
-	return append(files, more...), err
-}
-
-// bury copies a bundle of the exchange into the graveyard, if it is the one that was published.
-func (s *Service) bury(ctx context.Context, id, name string, want *inside.Sum, limit int64) (string, error) {
-	dst, err := s.grave(id, name)
-	if err != nil {
-		return "", err
-	}
-	got, err := quarantine.CopyOut(ctx, s.Exchange(id), name, dst, limit)
-	if err == nil && got != want.SHA256 {
-		err = otherSum(name)
-	}
-	if err == nil && name == inside.RestBundle {
-		err = whole.Write(s.savedFile(id), []byte(got), 0o600)
-	}
-	if err != nil {
-		_ = os.Remove(dst)
-		return "", fmt.Errorf("save %s in the graveyard: %w", name, err)
-	}
-	return dst, nil
-}
-
-// savedFile has the sum of the last saved bundle of what is beside a session's branch.
-func (s *Service) savedFile(id string) string { return filepath.Join(s.dir(id), "saved.sum") }
-
-// grave is a new name in the graveyard, where cco never removes anything.
-func (s *Service) grave(id, name string) (string, error) {
-	dir := filepath.Join(s.Data, "graveyard")
-	return filepath.Join(dir, fmt.Sprintf("%s-%s-%s", id, s.Now().UTC().Format(graveTime), name)), os.MkdirAll(dir, 0o700)
-}
 
 // Grave is something in the graveyard.
 type Grave struct {
 	ID     string    `json:"id"`
-	What   string    `json:"what"` // work, beside or workspace
+	Name   string    `json:"name"`           // of the grave, if a session has several
+	What   string    `json:"what"`           // session; of earlier versions work, beside or workspace
+	State  string    `json:"state"`          // buried, or on its way
+	Held   string    `json:"held,omitempty"` // what existed nowhere else when it was removed
 	Buried time.Time `json:"buried"`
+	Goes   time.Time `json:"goes,omitzero"` // when its time is over
 	Bytes  int64     `json:"bytes"`
 	File   string    `json:"file"`
 	Repo   string    `json:"repo,omitempty"`
 	Branch string    `json:"branch,omitempty"`
 	Title  string    `json:"title,omitempty"`
+
+	row store.Grave
 }
 
-// graveKinds are the names of what is buried, in the order in which it is brought back: what is beside a branch builds
-// on it.
+// graveKinds are the names of what earlier versions have buried, in the order in which it is brought back: what is
+// beside a branch builds on it.
 func graveKinds() [][2]string {
 	return [][2]string{{inside.OutputBundle, GraveWork}, {inside.RestBundle, GraveBeside}, {"workspace", GraveWorkspace},
 		{"workspace.tar", GraveWorkspace}}
@@ -104,86 +47,112 @@ func graveKinds() [][2]string {
 
 // What is in a grave.
 const (
-	GraveWork      = "work"      // commits and uncommitted work that were removed by force
-	GraveBeside    = "beside"    // side branches, stashes and what else was beside the branch
-	GraveWorkspace = "workspace" // all of it, as the agent left it: no bundle could be made
+	GraveSession   = "session"   // a session's workspace as it was
+	GraveWork      = "work"      // a bundle of commits and uncommitted work
+	GraveBeside    = "beside"    // a bundle of what was beside the branch
+	GraveWorkspace = "workspace" // a workspace as the agent left it, of which no bundle could be made
 )
 
 // Graveyard lists what is there of a session, or of all for "": by session, each in the order in which it is brought
 // back.
 func (s *Service) Graveyard(ctx context.Context, id string) ([]Grave, error) {
-	dir := filepath.Join(s.Data, "graveyard")
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	rows, err := s.Store.Graves(ctx, "")
+	if err != nil {
 		return nil, err
 	}
-	kinds, list := graveKinds(), []Grave{}
+	entries, err := os.ReadDir(s.yard().Dir)
+	if ignoreMissing(err) != nil {
+		return nil, err
+	}
+	list := []Grave{}
 	for _, e := range entries {
-		f := strings.SplitN(e.Name(), "-", 3)
-		if len(f) != 3 || !validID(f[0]) || id != "" && f[0] != id {
+		g, ok := s.graveAt(e.Name(), rows)
+		if !ok || id != "" && g.ID != id {
 			continue
 		}
-		at, err := time.Parse("20060102T150405", f[1])
-		i := slices.IndexFunc(kinds, func(k [2]string) bool { return k[0] == f[2] })
-		if err != nil || i < 0 {
-			continue
-		}
-		g := Grave{ID: f[0], What: kinds[i][1], Buried: at, File: filepath.Join(dir, e.Name())}
-		g.Bytes = size(g.File)
-		if rec, err := s.Store.Session(ctx, f[0]); err == nil {
+		g.File = s.yard().Grave(e.Name())
+		if rec, err := s.Store.Session(ctx, g.ID); err == nil {
 			g.Repo, g.Branch, g.Title = rec.Repo, rec.Branch, rec.Title
 		}
 		list = append(list, g)
 	}
-	rank := func(g Grave) int { return slices.IndexFunc(kinds, func(k [2]string) bool { return k[1] == g.What }) }
+	rank := func(g Grave) int {
+		return slices.IndexFunc(graveKinds(), func(k [2]string) bool { return k[1] == g.What })
+	}
 	slices.SortStableFunc(list, func(a, b Grave) int {
 		return cmp.Or(strings.Compare(a.ID, b.ID), rank(a)-rank(b), a.Buried.Compare(b.Buried))
 	})
 	return list, nil
 }
 
-// Restored is what came back from the graveyard.
-type Restored struct {
-	ID         string      `json:"id"`
-	Refs       []string    `json:"refs"`
-	Kept       []string    `json:"kept,omitempty"` // refs that now hold what others held before
-	Gate       gate.Report `json:"gate"`
-	Workspaces []string    `json:"workspaces,omitempty"` // what can't be brought back as commits
+// graveAt says what is at a name in the graveyard.
+func (s *Service) graveAt(name string, rows []store.Grave) (g Grave, ok bool) {
+	if i := slices.IndexFunc(rows, func(r store.Grave) bool { return r.Name() == name }); i >= 0 {
+		r := rows[i]
+		g = Grave{ID: r.Session, Name: name, What: GraveSession, State: string(r.State), Held: r.Held, Buried: r.Buried,
+			Bytes: r.Bytes, row: r}
+		if s.Graves != nil {
+			g.Goes = r.Buried.Add(time.Duration(s.Graves.Days) * 24 * time.Hour)
+		}
+		return g, true
+	}
+	file := filepath.Join(s.yard().Dir, name)
+	f := strings.SplitN(name, "-", 3)
+	if len(f) == 3 && validID(f[0]) {
+		at, err := time.Parse("20060102T150405", f[1])
+		i := slices.IndexFunc(graveKinds(), func(k [2]string) bool { return k[0] == f[2] })
+		bytes, _ := graveyard.Size(file, s.soon(slice))
+		return Grave{ID: f[0], Name: name, What: graveKinds()[max(0, i)][1], State: string(store.Buried), Buried: at,
+			Bytes: bytes}, err == nil && i >= 0
+	}
+	id, n, numbered := strings.Cut(name, ".")
+	if !validID(id) || numbered && strings.Trim(n, "0123456789") != "" {
+		return g, false
+	}
+	// Its record was lost. What is in it stays until a person removes it.
+	info, err := os.Lstat(file)
+	if err != nil || !info.IsDir() {
+		return g, false
+	}
+	return Grave{ID: id, Name: name, What: GraveWorkspace, State: string(store.Buried), Buried: info.ModTime()}, true
 }
 
-// Restore brings what is in the graveyard of a session to refs below refs/cco/<id>/ of its repository, through the same
-// examination as everything that comes from a box. No branch moves, and the graveyard keeps what it has.
-func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Restored, err error) {
-	r.ID = id
-	rec, err := s.Get(ctx, id)
+// RemoveGrave removes a grave for good, by its name, and waits until it is gone.
+func (s *Service) RemoveGrave(ctx context.Context, name string) error {
+	list, err := s.Graveyard(ctx, "")
 	if err != nil {
-		return r, err
+		return err
 	}
-	graves, err := s.Graveyard(ctx, id)
-	if err != nil {
-		return r, err
+	found := slices.DeleteFunc(list, func(g Grave) bool { return g.Name != name && g.ID != name })
+	if len(found) == 0 {
+		return &NoGraveError{Name: name}
 	}
-	if len(graves) == 0 {
-		return r, &StateError{ID: id, State: rec.State, Why: "nothing of it is in the graveyard, see `cco box graveyard`"}
-	}
-	lock, err := s.lock(id, pullLock)
-	if err != nil {
-		return r, err
-	}
-	defer func() { _ = lock.Close() }()
-	repo, err := s.repository(ctx, rec, o.where())
-	if err != nil {
-		return r, err
-	}
-	var errs []error
-	for _, g := range graves {
-		if g.What == GraveWorkspace {
-			r.Workspaces = append(r.Workspaces, g.File)
-		} else if err := s.exhume(ctx, repo, rec, g.File, s.quarantineDir(id), o, &r); err != nil {
-			errs = append(errs, fmt.Errorf("restore %s: %w", g.File, err))
+	if len(found) > 1 && found[0].Name != name {
+		var names []string
+		for _, g := range found {
+			names = append(names, g.Name)
 		}
+		return &UsageError{Msg: "there are several of it, name one: " + strings.Join(names, ", ")}
 	}
-	return r, errors.Join(errs...)
+	g := found[0]
+	if g.What != GraveSession {
+		err = s.yard().Throw(g.File)
+	} else if err = s.dropGrave(ctx, g.row); err == nil && graveyard.Has(g.File) {
+		err = &BusyError{ID: g.ID, What: "restore"}
+	}
+	if err != nil {
+		return err
+	}
+	stores := s.dropStores(ctx)
+	_, err = s.yard().Sweep(func() bool { return ctx.Err() == nil })
+	return errors.Join(stores, err, ctx.Err())
+}
+
+// NoGraveError names a grave that there is none of.
+type NoGraveError struct{ Name string }
+
+func (e *NoGraveError) Error() string {
+	return fmt.Sprintf("no grave %q, see `cco box graveyard`", e.Name)
 }
 
 // exhume brings one bundle back, unpacked in a new directory. Where something in it is refused, the rest comes part by
@@ -194,11 +163,7 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 	if err != nil {
 		return err
 	}
-	// A ref can't be below another: where the work was pulled, the rest is beside it.
-	prefix := "refs/cco/" + rec.ID
-	if _, taken := refs[prefix]; taken {
-		prefix += "-kept"
-	}
+	prefix := "refs/cco/" + rec.ID + "-kept" // not below the ref of a pull, which can have none below it
 	var own []string
 	for name, ref := range refs {
 		if strings.HasPrefix(name, "refs/cco/"+rec.ID) {
@@ -277,13 +242,10 @@ func (s *Service) removed(ctx context.Context, rec store.Session) error {
 	if err != nil {
 		return err
 	}
-	why := "its workspace was removed, and nothing of it had to be saved"
+	why := "its workspace was removed"
 	if len(graves) > 0 {
-		why = "its workspace was removed, and what was saved of it is in the graveyard: bring it back with `cco box " +
-			"restore " + rec.ID + "`"
+		why = "its workspace is in the graveyard: `cco box restore " + rec.ID + "` brings its commits, with --session the " +
+			"session itself into a box again"
 	}
 	return &StateError{ID: rec.ID, State: rec.State, Why: why}
 }
-
-// graveTime is when something was buried, in the name of its file.
-const graveTime = "20060102T150405.000"

@@ -7,33 +7,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Ignored are files that are never saved.
-type Ignored = inside.Ignored
-
 // held is what a workspace held when the last process in it had ended. Only cco starts processes there, and removes the
 // record first, so an existing record is true. It is in the session's own directory, which no box sees.
 type held struct {
-	Run     int64          `json:"run"` // the start of its run, in milliseconds
-	Head    string         `json:"head,omitempty"`
-	Wip     string         `json:"wip,omitempty"`
-	Bundle  *inside.Sum    `json:"bundle,omitempty"` // of both
-	Rest    *inside.Sum    `json:"rest,omitempty"`   // the bundle of what is beside the branch
-	Others  []string       `json:"others,omitempty"` // the first names of what is in Rest
-	Beside  int            `json:"beside,omitempty"` // and how much
-	Lost    []string       `json:"lost,omitempty"`   // what can't be saved
-	Failed  string         `json:"failed,omitempty"` // why nobody could look
-	Ignored inside.Ignored `json:"ignored,omitzero"`
-
-	saved bool // Rest is in the graveyard
+	Run    int64       `json:"run"` // the start of its run, in milliseconds
+	Head   string      `json:"head,omitempty"`
+	Wip    string      `json:"wip,omitempty"`
+	Bundle *inside.Sum `json:"bundle,omitempty"` // of both
+	Others []string    `json:"others,omitempty"` // the first names of what is beside the branch
+	Beside int         `json:"beside,omitempty"` // and how much
+	Lost   []string    `json:"lost,omitempty"`   // what no pull brings
+	Failed string      `json:"failed,omitempty"` // why nobody could look
 }
 
 func (s *Service) heldFile(id string) string { return filepath.Join(s.dir(id), "held.json") }
@@ -55,10 +48,6 @@ func (s *Service) held(v store.Session) (h held, ok bool) {
 	data, err := os.ReadFile(s.heldFile(v.ID))
 	if err != nil || json.Unmarshal(data, &h) != nil {
 		return held{}, false
-	}
-	if h.Rest != nil {
-		sum, err := os.ReadFile(s.savedFile(v.ID))
-		h.saved = err == nil && string(sum) == h.Rest.SHA256
 	}
 	// After a power cut a removed file may be back; the store is more reliable.
 	return h, h.Run == v.Started.UnixMilli()
@@ -100,8 +89,7 @@ func (s *Service) seen(v store.Session, published error) held {
 	if err != nil {
 		return held{Failed: FirstLine(err.Error())}
 	}
-	h := held{Head: r.Head, Wip: r.Wip, Bundle: r.Bundle, Rest: r.Rest, Beside: max(0, r.Beside), Ignored: r.Ignored}
-	h.Ignored.Files, h.Ignored.Bytes = max(0, h.Ignored.Files), max(0, h.Ignored.Bytes)
+	h := held{Head: r.Head, Wip: r.Wip, Bundle: r.Bundle, Beside: max(0, r.Beside)}
 	for _, oid := range []string{r.Head, r.Wip} {
 		if oid != "" && (len(oid) != len(v.Base) || strings.Trim(oid, "0123456789abcdef") != "") {
 			return held{Failed: inside.ResultFile + " names no commit"}
@@ -159,21 +147,18 @@ func (k stake) refusal() string {
 		words = append(words, "its workspace can't be read: "+k.Failed)
 	}
 	if len(k.Lost) > 0 {
-		words = append(words, "what can't be saved: "+strings.Join(k.Lost, ", "))
+		words = append(words, "what no pull brings: "+strings.Join(k.Lost, ", "))
 	}
 	return strings.Join(words, "; ")
 }
 
-// unsaved says that something is beside the branch, and not yet in the graveyard.
-func (k stake) unsaved() bool { return k.Rest != nil && !k.saved }
-
-// offered says whether the bundle that would have to be saved is still there.
-func (s *Service) offered(ctx context.Context, id string, h held) bool {
-	if h.Rest == nil || h.saved {
-		return true
+// nowhereElse names what exists nowhere else: what stops a removal, and what is beside the branch.
+func (k stake) nowhereElse() string {
+	words := k.refusal()
+	if k.Beside == 0 {
+		return words
 	}
-	got, err := quarantine.SumOut(ctx, s.Exchange(id), inside.RestBundle)
-	return err == nil && got == h.Rest.SHA256
+	return strings.TrimPrefix(words+"; "+strconv.Itoa(k.Beside)+" more beside its branch", "; ")
 }
 
 // stakes says what each session would lose with its workspace. enter gives the box of one that has to be inspected.
@@ -185,7 +170,7 @@ func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(n
 			return nil, err
 		}
 		h, ok := s.held(v)
-		if !ok || !s.offered(ctx, v.ID, h) {
+		if !ok {
 			order, err := s.ReadOrder(v.ID)
 			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
 				continue // it was removed, only looked at another's, or no agent ever worked there

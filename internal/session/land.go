@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
-	"github.com/cco-dev/cco/internal/whole"
 )
 
 // examine describes what came, if nothing in it is refused. With a nil quarantine there is nothing new.
@@ -21,8 +18,8 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 	o PullOptions) (PullResult, error) {
 	r := PullResult{
 		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Lost: pub.Lost,
-		Salvaged: pub.Salvaged,
-		target:   rec.Base,
+		Beside: pub.Beside, Salvaged: pub.Salvaged,
+		target: rec.Base,
 	}
 	if o.Branch != "" {
 		r.Branch = o.Branch
@@ -80,19 +77,11 @@ func (s *Service) canImport(ctx context.Context, q *quarantine.Repo, r PullResul
 
 // importWork brings what was examined into the repository. Everything that can fail comes before the branch moves: the
 // rest is clean-up, which at most warns.
-func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult, pub inside.Result,
+func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult,
 	o PullOptions) (PullResult, error) {
 	rec := r.Session
-	spare, err := s.saveSide(ctx, rec.ID, pub, o.Bundle)
-	if err != nil {
-		return r, s.unchanged(rec.ID, fmt.Errorf("save other branches: %w", err))
-	}
-	if spare != "" {
-		r.rest = pub.Rest.SHA256
-		defer func() { _ = os.Remove(spare) }() // moved away, if all went well
-	}
 	if q == nil && !o.Stay {
-		return s.recordPulled(ctx, r, spare, o)
+		return s.recordPulled(ctx, r, o)
 	}
 	if q == nil {
 		return r, nil
@@ -106,7 +95,7 @@ func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.
 		return r, nil
 	}
 	if r.stays(o) {
-		return s.recordPulled(ctx, r, spare, o)
+		return s.recordPulled(ctx, r, o)
 	}
 	if r.whole != "" {
 		if err := q.ImportPick(ctx, r.target); err != nil {
@@ -122,7 +111,7 @@ func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.
 		return r, s.explain(err, rec, r.Branch, imported.Ref, onBase, o)
 	}
 	r.Moved, r.Raw, r.Tip = fwd.Moved, fwd.Raw, r.target
-	return s.recordPulled(ctx, r, spare, o)
+	return s.recordPulled(ctx, r, o)
 }
 
 // stays says that no branch has to move, because the commits were pulled before.
@@ -167,41 +156,11 @@ func (s *Service) explain(err error, rec store.Session, branch, ref string, onBa
 	}
 }
 
-// saveSide copies the bundle of side branches out of the agent's reach; "" if there are none.
-func (s *Service) saveSide(ctx context.Context, id string, pub inside.Result, limit int64) (string, error) {
-	if len(pub.Others) == 0 {
-		return "", nil
-	}
-	dst := filepath.Join(s.dir(id), inside.RestBundle)
-	if err := ignoreMissing(os.Remove(dst)); err != nil { // of a pull that was killed
-		return "", err
-	}
-	got, err := quarantine.CopyOut(ctx, s.Exchange(id), inside.RestBundle, dst, limit)
-	if err == nil && (pub.Rest == nil || got != pub.Rest.SHA256) {
-		err = errors.Join(otherSum(inside.RestBundle), os.Remove(dst))
-	}
-	return dst, err
-}
-
-// recordPulled records that the work has arrived, puts what is beside it into the graveyard, and clears the exchange
-// directory.
-func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, o PullOptions) (PullResult, error) {
+// recordPulled records that the work has arrived, and clears the exchange directory.
+func (s *Service) recordPulled(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
 	// An interrupt must not undo what has arrived.
 	ctx = context.WithoutCancel(ctx)
-	id, repo, keep := r.Session.ID, r.Session.Repo, o.Keep
-	if spare != "" {
-		grave, err := s.grave(id, inside.RestBundle)
-		if err == nil {
-			err = os.Rename(spare, grave)
-		}
-		if err == nil {
-			_ = whole.Write(s.savedFile(id), []byte(r.rest), 0o600) // without it the same is saved again
-		}
-		if r.Rest = grave; err != nil {
-			keep, r.Rest = true, filepath.Join(s.Exchange(id), inside.RestBundle)
-			r.Trouble = append(r.Trouble, "other branches could not be put into the graveyard: "+err.Error())
-		}
-	}
+	id, repo := r.Session.ID, r.Session.Repo
 	done, err := s.Store.UpdateSession(ctx, id, func(v *store.Session) error {
 		v.State, v.Cause, v.Reason = store.Pulled, "", ""
 		v.Pulled = s.Now()
@@ -217,7 +176,7 @@ func (s *Service) recordPulled(ctx context.Context, r PullResult, spare string, 
 	}
 	r.Session = done
 	s.dropBase(ctx, done)
-	if keep {
+	if o.Keep {
 		return r, nil
 	}
 	if err := tree.Remove(s.Exchange(id)); err != nil {

@@ -5,17 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/inside"
-	"github.com/cco-dev/cco/internal/proc"
-	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/graveyard"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/tree"
 )
 
 // Unsaved is work that exists in a box and nowhere else.
@@ -39,22 +34,22 @@ func (e *UnsavedError) Error() string {
 		fmt.Fprintf(&b, "\n  session %s: %s", w.ID, w.Why)
 	}
 	if slices.ContainsFunc(e.Work, func(w Unsaved) bool { return w.pull }) {
-		b.WriteString("\npull it first, or use --force, which leaves it in the graveyard")
+		b.WriteString("\npull it first, or use --force, which moves it to the graveyard")
 	} else {
-		b.WriteString("\nno pull brings it: use --force, which leaves it in the graveyard")
+		b.WriteString("\nno pull brings it: use --force, which moves it to the graveyard")
 	}
 	return b.String()
 }
 
 // Destroyed is what was removed with a box or a workspace.
 type Destroyed struct {
-	Buried  []string       `json:"buried"`  // files of the graveyard
-	Ignored inside.Ignored `json:"ignored"` // what is never saved
+	Buried []string `json:"buried"` // directories of the graveyard
+	Days   int      `json:"days"`   // for how long they stay
 }
 
-// DestroyBox removes a box and the sessions in it. Work that exists nowhere else, or can't be saved, stops it; with
-// force it is saved in the graveyard as far as possible. What is beside the sessions' branches is always saved.
-func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit int64) (gone Destroyed, err error) {
+// DestroyBox removes a box and moves the sessions in it to the graveyard. Work that exists nowhere else stops it unless
+// force says so.
+func (s *Service) DestroyBox(ctx context.Context, name string, force bool) (gone Destroyed, err error) {
 	b, d, err := s.Boxes.Find(name)
 	if err != nil {
 		return gone, err
@@ -83,15 +78,69 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool, limit
 	if len(work) > 0 && !force {
 		return gone, errors.Join(&UnsavedError{Box: name, Work: work}, in.leave(ctx))
 	}
-	for i, v := range list {
-		files, err := s.save(ctx, b, d, v, all[i], limit)
-		if err != nil && !in.gone {
-			return gone, errors.Join(fmt.Errorf("save session %s: %w", v.ID, err), in.leave(ctx))
+	if !in.gone {
+		if _, afar := d.(box.Machine); afar {
+			_, _, err = in.open(ctx) // its workspaces are packed in there
 		}
-		gone.Buried = append(gone.Buried, files...)
-		gone.Ignored = gone.Ignored.Plus(all[i].Ignored)
+		if err == nil {
+			gone.Buried, err = s.buryAll(ctx, list, all)
+		}
+		if err == nil {
+			err = s.keepStores(ctx, b, d)
+		}
+		if err != nil {
+			return gone, errors.Join(err, in.leave(ctx))
+		}
 	}
-	return gone, s.removeBox(ctx, name, list)
+	if s.Graves != nil {
+		gone.Days = s.Graves.Days
+	}
+	return gone, errors.Join(s.removeBox(ctx, name, list), s.Expire(ctx))
+}
+
+// buryAll moves the workspaces of sessions that have one to the graveyard.
+func (s *Service) buryAll(ctx context.Context, list []store.Session, all []stake) (dirs []string, err error) {
+	known, err := s.Store.Graves(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	more := s.soon(slice / 4)
+	var graves []store.Grave
+	for i, v := range list {
+		b, d, err := s.Boxes.Find(v.Box)
+		if !graveyard.Has(s.orderFile(v.ID)) || as[*box.NotFoundError](err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		lock, err := s.lockSoon(ctx, v.ID) // a keeper may still be finishing
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = lock.Close() }()
+		if o, err := s.ReadOrder(v.ID); v.Started.IsZero() || err == nil && o.View != "" {
+			// No agent ever worked there, or it only looked at another's.
+			if err := errors.Join(d.Discard(ctx, b, v.ID), s.clearRest(v.ID)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		bytes := int64(0)
+		if here, ok := d.(box.Reachable); ok {
+			bytes, _ = graveyard.Size(here.HostWorkspace(b, v.ID), more)
+		}
+		graves = append(graves, s.newGrave(b, v, all[i], bytes, known))
+	}
+	if err := s.bury(ctx, graves); err != nil {
+		return nil, err
+	}
+	for _, g := range graves {
+		if dir := s.yard().Grave(g.Name()); graveyard.Has(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
 }
 
 // entrance starts a stopped box that has to be inspected, and stops it again afterwards.
@@ -159,48 +208,9 @@ func (s *Service) removeBox(ctx context.Context, name string, list []store.Sessi
 		if v.State != store.Pulled {
 			s.dropBase(ctx, v)
 		}
-		errs = append(errs, tree.Remove(s.Exchange(v.ID)), tree.Remove(s.quarantineDir(v.ID)),
-			s.Forget(v.ID),
-			ignoreMissing(os.Remove(s.orderFile(v.ID))))
+		errs = append(errs, s.clearRest(v.ID))
 	}
 	return errors.Join(append(errs, s.Store.ForgetSent(ctx, name, ""))...)
-}
-
-// buryWorkspace moves a workspace that could not be bundled. It reads nothing in it.
-func (s *Service) buryWorkspace(ctx context.Context, b *box.Box, d box.Driver, id string) ([]string, error) {
-	to, err := s.grave(id, "workspace")
-	if err != nil {
-		return nil, err
-	}
-	err = os.Rename(filepath.Join(b.Dir, "sessions", id, "workspace"), to)
-	if err == nil {
-		return []string{to}, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if _, afar := d.(box.Machine); afar {
-		return s.fetchWorkspace(ctx, b, d, id)
-	}
-	return nil, nil // there is none any more
-}
-
-// fetchWorkspace saves one that is in another machine. What can't be saved keeps the box from being destroyed.
-func (s *Service) fetchWorkspace(ctx context.Context, b *box.Box, d box.Driver, id string) (_ []string, err error) {
-	to, err := s.grave(id, "workspace.tar")
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	words := &proc.Tail{Max: 1 << 10}
-	err = d.Run(ctx, b, box.Exec{Session: id, Own: true, Argv: []string{"tar", "-cf", "-", "."}, Stdout: f, Stderr: words})
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, safetext.Line(words.String())), os.Remove(to))
-	}
-	return []string{to}, nil
 }
 
 func ignoreMissing(err error) error {

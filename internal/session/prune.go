@@ -3,14 +3,13 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/graveyard"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
 )
@@ -21,11 +20,11 @@ type Remains struct {
 	Box   string `json:"box,omitempty"`
 	What  string `json:"what"`
 	Bytes int64  `json:"bytes"`
-	Why   string `json:"why,omitempty"`  // why it must stay
-	Repo  string `json:"repo,omitempty"` // whose ref it is
-	// Beside says how much beside its branch is saved in the graveyard when it goes, Ignored what is never saved.
-	Beside  int            `json:"beside,omitempty"`
-	Ignored inside.Ignored `json:"ignored,omitzero"`
+	Why   string `json:"why,omitempty"`   // why it must stay
+	Repo  string `json:"repo,omitempty"`  // whose ref it is
+	Least bool   `json:"least,omitempty"` // there are more bytes than could be counted in a moment
+	// Beside says how much beside its branch goes to the graveyard with it.
+	Beside int `json:"beside,omitempty"`
 
 	session store.Session
 	stake   stake
@@ -94,12 +93,10 @@ func (s *Service) onDisk(ctx context.Context, list []store.Session, force, named
 	if err != nil {
 		return nil, nil, err
 	}
+	more := s.soon(slice / 4)
 	for i, v := range old {
-		r := s.remainsOf(v)
-		r.Ignored, r.stake, r.session = all[i].Ignored, all[i], v
-		if all[i].unsaved() {
-			r.Beside = all[i].Beside
-		}
+		r := s.remainsOf(v, more)
+		r.Beside, r.stake, r.session = all[i].Beside, all[i], v
 		if r.Why = s.mustStay(v, all[i], force, named); r.Why != "" {
 			kept = append(kept, r)
 		} else {
@@ -117,9 +114,13 @@ func ids(list []store.Session) map[string]bool {
 	return known
 }
 
-func (s *Service) remainsOf(v store.Session) Remains {
+func (s *Service) remainsOf(v store.Session, more func() bool) Remains {
 	r := Remains{ID: v.ID, Box: v.Box, What: "workspace, exchange and transcript of a " + string(v.State) + " session"}
-	r.Bytes = s.transcriptSize(v.ID) + size(s.Exchange(v.ID)) + size(filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID))
+	for _, dir := range []string{s.TranscriptFile(v.ID), s.Exchange(v.ID),
+		filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID)} {
+		n, all := graveyard.Size(dir, more)
+		r.Bytes, r.Least = r.Bytes+n, r.Least || !all
+	}
 	return r
 }
 
@@ -157,82 +158,82 @@ func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 			_ = lock.Close()
 			known[e.Name()] = true
 			list = append(list, Remains{ID: e.Name(), What: "files of a session that was never recorded",
-				Bytes: size(s.Exchange(e.Name())) + size(s.dir(e.Name()))})
+				Bytes: s.strayBytes(e.Name())})
 		}
 	}
 	return list, nil
 }
 
-// Prune removes what Remains listed as free, and first saves what must not be lost.
-func (s *Service) Prune(ctx context.Context, free []Remains, limit int64) (buried []string, err error) {
+// Prune removes what Remains listed as free: workspaces go to the graveyard.
+func (s *Service) Prune(ctx context.Context, free []Remains) (buried []string, err error) {
+	var list []store.Session
+	var all []stake
 	var errs []error
 	for _, r := range free {
-		files, err := s.prune(ctx, r, limit)
-		buried, errs = append(buried, files...), append(errs, err)
-	}
-	return buried, errors.Join(errs...)
-}
-
-func (s *Service) prune(ctx context.Context, r Remains, limit int64) (buried []string, err error) {
-	if r.ref != "" {
-		return nil, s.dropRef(ctx, r)
-	}
-	lock, err := s.lockSoon(ctx, r.ID) // a keeper may still be finishing
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = lock.Close() }()
-	if r.record {
-		return nil, s.forget(ctx, r.ID)
-	}
-	if r.Box != "" && !r.session.Started.IsZero() {
-		// Somebody may have continued it since it was listed.
-		now, err := s.Store.Session(ctx, r.ID)
-		if h, ok := s.held(now); err != nil || r.stake.Failed == "" && r.stake.Head != "" &&
-			(!ok || h.Head != r.stake.Head || h.Wip != r.stake.Wip) {
-			return nil, errors.Join(err, &BusyError{ID: r.ID, What: "run"})
-		}
-		if b, d, err := s.Boxes.Find(r.Box); err == nil {
-			if buried, err = s.save(ctx, b, d, r.session, r.stake, limit); err != nil {
-				return buried, fmt.Errorf("session %s stays: %w", r.ID, err)
-			}
-		}
-	}
-	return buried, s.remove(ctx, []Remains{r})
-}
-
-// remove removes what sessions have on disk.
-func (s *Service) remove(ctx context.Context, free []Remains) error {
-	var errs []error
-	for _, r := range free {
-		if r.Box == "" {
-			errs = append(errs, tree.Remove(s.Exchange(r.ID)), tree.Remove(s.dir(r.ID)))
+		if r.session.ID == "" {
 			continue
 		}
-		if v, err := s.Store.Session(ctx, r.ID); err == nil && v.State != store.Pulled {
-			s.dropBase(ctx, v)
+		if err := s.unchangedSince(ctx, r); err != nil {
+			errs = append(errs, err)
+			continue
 		}
-		if b, d, err := s.Boxes.Find(r.Box); err == nil {
-			errs = append(errs, d.Discard(ctx, b, r.ID))
-		}
-		// A removal that was killed is listed again while there is an order, and looked into while nothing says what it held.
-		errs = append(errs, tree.Remove(s.Exchange(r.ID)), ignoreMissing(os.Remove(s.orderFile(r.ID))), s.Forget(r.ID),
-			s.dropTranscript(r.ID))
+		list, all = append(list, r.session), append(all, r.stake)
 	}
-	return errors.Join(errs...)
+	buried, err = s.buryAll(ctx, list, all)
+	errs = append(errs, err)
+	for _, r := range free {
+		errs = append(errs, s.prune(ctx, r))
+	}
+	return buried, errors.Join(append(errs, s.Expire(ctx))...)
 }
 
-func size(dir string) (n int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // unreadable files don't count
+// unchangedSince refuses to remove a session that somebody has continued since it was listed.
+func (s *Service) unchangedSince(ctx context.Context, r Remains) error {
+	now, err := s.Store.Session(ctx, r.ID)
+	if err != nil || r.session.Started.IsZero() {
+		return err
+	}
+	h, ok := s.held(now)
+	if now.Live() || r.stake.Failed == "" && r.stake.Head != "" &&
+		(!ok || h.Head != r.stake.Head || h.Wip != r.stake.Wip) {
+		return &BusyError{ID: r.ID, What: "run"}
+	}
+	return nil
+}
+
+// prune removes what is not a workspace, and what is left of a session whose workspace was moved.
+func (s *Service) prune(ctx context.Context, r Remains) error {
+	if r.ref != "" {
+		return s.dropRef(ctx, r)
+	}
+	lock, err := s.lockSoon(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	switch {
+	case r.record:
+		return s.forget(ctx, r.ID)
+	case r.Box == "":
+		return errors.Join(tree.Remove(s.Exchange(r.ID)), tree.Remove(s.dir(r.ID)))
+	case graveyard.Has(s.orderFile(r.ID)):
+		if _, err := s.Boxes.Record(r.Box); err == nil {
+			return nil // it could not be moved
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			n += info.Size()
+		if err := s.clearRest(r.ID); err != nil { // it went with its box
+			return err
 		}
-		return nil
-	})
-	return n
+	}
+	if v, err := s.Store.Session(ctx, r.ID); err == nil && v.State != store.Pulled {
+		s.dropBase(ctx, v)
+	}
+	return s.dropTranscript(r.ID)
+}
+
+func (s *Service) strayBytes(id string) int64 {
+	x, _ := graveyard.Size(s.Exchange(id), s.soon(slice))
+	n, _ := graveyard.Size(s.dir(id), s.soon(slice))
+	return x + n
 }
 
 // transcripts lists those of sessions that have nothing else left: pruned before, or removed with their box.
@@ -248,7 +249,10 @@ func (s *Service) transcripts(list []store.Session) (old []Remains) {
 	return old
 }
 
-func (s *Service) transcriptSize(id string) int64 { return size(s.TranscriptFile(id)) }
+func (s *Service) transcriptSize(id string) int64 {
+	n, _ := graveyard.Size(s.TranscriptFile(id), s.soon(slice))
+	return n
+}
 
 // dropTranscript removes a session's transcript.
 func (s *Service) dropTranscript(id string) error {

@@ -34,10 +34,13 @@ type PullOptions struct {
 	Bundle   int64  // the largest bundle taken
 	Limits   quarantine.Limits
 	Gate     Gate
-	Side     string   // also a branch that was left beside the session's own
-	Only     []string // paths: one commit of them, and the rest at the session's ref alone
-	Stay     bool     // write the session's ref, and move no branch
-	Seen     string   // what a person has looked at, as PullResult.Seen gives it: nothing else is taken
+	Side     string // also a branch that was left beside the session's own
+	// Box is where what comes from the graveyard is looked at, if its own box is gone, or in any case with Elsewhere.
+	Box       string
+	Elsewhere bool
+	Only      []string // paths: one commit of them, and the rest at the session's ref alone
+	Stay      bool     // write the session's ref, and move no branch
+	Seen      string   // what a person has looked at, as PullResult.Seen gives it: nothing else is taken
 }
 
 // PullResult is what came back.
@@ -56,9 +59,9 @@ type PullResult struct {
 	Raw      []string      `json:"raw,omitempty"`
 	Summary  git.Summary   `json:"summary"`
 	Gate     gate.Report   `json:"gate"`
-	Others   []string      `json:"others,omitempty"` // other branches in the workspace, saved in Rest
-	Rest     string        `json:"rest,omitempty"`
-	Lost     []string      `json:"lost,omitempty"`     // what could not be saved, and is only in the workspace
+	Others   []string      `json:"others,omitempty"`   // what else is in the workspace, such as branches and stashes
+	Beside   int           `json:"beside,omitempty"`   // how much that is
+	Lost     []string      `json:"lost,omitempty"`     // what can't be brought, and is only in the workspace
 	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
 	Trouble  []string      `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
 	Left     bool          `json:"left,omitempty"`     // what was left uncommitted was not looked for
@@ -70,7 +73,6 @@ type PullResult struct {
 	Halves   []string      `json:"halves,omitempty"`  // renames of which only one side was taken
 
 	head, wip string // as they were published
-	rest      string // the sum of the bundle of what is beside them
 	target    string // where the branch goes
 	whole     string // what the chosen paths were taken from
 }
@@ -188,7 +190,7 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 		err = s.canImport(ctx, q, r, o)
 	}
 	if err == nil && !o.DryRun {
-		r, err = s.importWork(ctx, repo, q, r, published, o)
+		r, err = s.importWork(ctx, repo, q, r, o)
 	}
 	r.Took = unit.Seconds(s.Now().Sub(start))
 	return r, err

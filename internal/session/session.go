@@ -38,6 +38,10 @@ type Service struct {
 	Fleet func(ctx context.Context) (Fleet, error)
 	// MaxFile is the size of the largest uncommitted file that is kept.
 	MaxFile int64
+	// Graves says how long what was removed stays. If it is nil, it stays.
+	Graves *Graves
+	// Fault is for tests: it is asked at every step of a removal and of a return from the graveyard.
+	Fault func(step string) error
 
 	Report box.Report // progress
 	Warn   box.Report

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
@@ -312,12 +311,11 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 	return d.Run(ctx, b, box.Exec{Session: id, Own: true, Argv: []string{p.Tool, "furnish"}, Stdin: bytes.NewReader(job)})
 }
 
-// RemoveWorkspace removes a phase's workspace and what its turns have left. Work that exists nowhere else stops it, or
-// with force is saved in the graveyard.
-func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) (buried []string,
-	err error) {
+// RemoveWorkspace moves a phase's workspace, and those of its turns, to the graveyard. Work that exists nowhere else
+// stops it unless force says so.
+func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool) (buried []string, err error) {
 	rec, err := s.Get(ctx, id)
-	if _, missing := errors.AsType[*store.NotFoundError](err); missing {
+	if as[*store.NotFoundError](err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -329,49 +327,52 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool, li
 		}
 	}
 	b, d, err := s.readyBox(ctx, rec.Box)
-	if _, gone := errors.AsType[*box.NotFoundError](err); gone {
+	if as[*box.NotFoundError](err) {
 		return nil, nil // it went with its box
 	}
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.stakes(ctx, []store.Session{rec}, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
+	looks, err := s.looksAt(ctx, id, rec.Box)
+	if err != nil {
+		return nil, err
+	}
+	list := append([]store.Session{rec}, looks...)
+	all, err := s.stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
 	if err != nil {
 		return nil, err
 	}
 	if why := all[0].refusal(); why != "" && !force {
 		return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why, pull: len(all[0].work()) > 0}}}
 	}
-	if buried, err = s.save(ctx, b, d, rec, all[0], limit); err != nil {
+	if buried, err = s.buryAll(ctx, list, all); err != nil {
 		return buried, err
 	}
-	looks, err := s.looksAt(ctx, id, rec.Box)
-	if err != nil {
-		return buried, err
+	for _, v := range list {
+		err = errors.Join(err, s.dropTranscript(v.ID))
 	}
-	var free []Remains
-	for _, v := range append(looks, id) {
-		free = append(free, Remains{ID: v, Box: rec.Box})
-	}
-	return buried, s.remove(ctx, free)
+	return buried, errors.Join(err, s.Expire(ctx))
 }
 
-// looksAt lists the sessions that looked at a workspace.
-func (s *Service) looksAt(ctx context.Context, id, boxName string) ([]string, error) {
+// looksAt lists the sessions that looked at a workspace, and ends them.
+func (s *Service) looksAt(ctx context.Context, id, boxName string) (looks []store.Session, err error) {
 	list, err := s.List(ctx, boxName)
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
 	for _, v := range list {
-		if o, err := s.ReadOrder(v.ID); err == nil && o.View == id {
-			if v.Live() {
-				if err := s.Kill(ctx, v.ID); err != nil {
-					return nil, err
-				}
-			}
-			ids = append(ids, v.ID)
+		if o, err := s.ReadOrder(v.ID); err != nil || o.View != id {
+			continue
 		}
+		if v.Live() {
+			if err := s.Kill(ctx, v.ID); err != nil {
+				return nil, err
+			}
+			if v, err = s.Get(ctx, v.ID); err != nil {
+				return nil, err
+			}
+		}
+		looks = append(looks, v)
 	}
-	return slices.Compact(ids), nil
+	return looks, nil
 }

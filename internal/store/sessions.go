@@ -174,10 +174,10 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 		_, err := tx.ExecContext(ctx, `UPDATE sessions SET
 			agent = ?, model = ?, repo = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
 			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?,
-			cli_session = ?, cli_total = ?, question = ?, asked_at = ?, cause = ? WHERE id = ?`,
+			cli_session = ?, cli_total = ?, question = ?, asked_at = ?, cause = ?, box = ?, backend = ? WHERE id = ?`,
 			v.Agent, v.Model, v.Repo, v.Base, v.Plan, v.Title, v.State, v.Reason,
 			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question,
-			stamp(v.Asked), v.Cause, id)
+			stamp(v.Asked), v.Cause, v.Box, v.Backend, id)
 		return err
 	})
 	if err != nil {

@@ -405,7 +405,7 @@ func TestSpendingOfEarlierVersionsIsKept(t *testing.T) {
 	for _, stmt := range []string{table, `INSERT INTO spend_by_model SELECT session, day, agent, model, repo, repo_key,
 		phase, input, output, cache_read, cache_write, cost, estimate FROM spend`, "DROP TABLE spend",
 		"ALTER TABLE spend_by_model RENAME TO spend", "CREATE INDEX spend_by_day ON spend (day)", "DROP TABLE inbox",
-		"DROP TABLE phase_log", "PRAGMA user_version = 8"} {
+		"DROP TABLE phase_log", "DROP TABLE graves", "PRAGMA user_version = 8"} {
 		must.Get(s.db.ExecContext(t.Context(), stmt))(t)
 	}
 	if got := must.Get(open(t, path).Accounts(t.Context(), ""))(t); !slices.Equal(got, want) {

@@ -156,7 +156,7 @@ func TestCausesAreReadFromWhatEarlierVersionsSaid(t *testing.T) {
 		must.Do(t, s.AddSession(t.Context(), v))
 	}
 	for _, stmt := range []string{"ALTER TABLE sessions DROP COLUMN cause", "DROP TABLE budgets",
-		"DROP TABLE budget_holds", "DROP TABLE inbox", "DROP TABLE phase_log",
+		"DROP TABLE budget_holds", "DROP TABLE inbox", "DROP TABLE phase_log", "DROP TABLE graves",
 		"PRAGMA user_version = 5"} {
 		must.Get(s.db.ExecContext(t.Context(), stmt))(t)
 	}

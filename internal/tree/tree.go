@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,69 +17,87 @@ import (
 // Remove removes name, whatever it is. It follows no link. It is not an error if name does not exist.
 func Remove(name string) error {
 	// The common case is quick: it holds one descriptor a level.
-	err := os.RemoveAll(name)
-	if err == nil {
+	if os.RemoveAll(name) == nil {
 		return nil
 	}
-	parent, openErr := os.OpenRoot(filepath.Dir(name))
-	if openErr != nil {
-		return errors.Join(err, openErr)
-	}
-	defer func() { _ = parent.Close() }()
-	if err := empty(parent, filepath.Base(name)); err != nil {
-		return err
-	}
-	return os.RemoveAll(name)
+	_, err := Part(name, func() bool { return true })
+	return err
 }
 
-// empty removes everything in a directory but files.
-func empty(parent *os.Root, name string) error {
+// Part removes as much of name as it can while more says so, and says whether all of it is gone. It asks after every
+// few hundred files, and goes on where it was when it is called again.
+func Part(name string, more func() bool) (gone bool, err error) {
+	parent, err := os.OpenRoot(filepath.Dir(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = parent.Close() }()
+	base := filepath.Base(name)
+	info, err := parent.Lstat(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		if gone, err := empty(parent, base, more); err != nil || !gone {
+			return false, err
+		}
+	}
+	return true, parent.Remove(base)
+}
+
+// empty removes everything in a directory.
+func empty(parent *os.Root, name string, more func() bool) (done bool, err error) {
 	if err := makeAccessible(parent, name); err != nil {
-		return err
+		return false, err
 	}
 	root, err := parent.OpenRoot(name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = root.Close() }()
-	return flatten(root)
+	return flatten(root, more)
 }
 
-// flatten removes the directories in root one by one, after moving the content of each up to its own level.
-func flatten(root *os.Root) error {
-	todo, err := directories(root, ".")
-	if err != nil {
-		return err
-	}
+// flatten removes the directories in root one by one, after moving those in each up to its own level.
+func flatten(root *os.Root, more func() bool) (done bool, err error) {
 	prefix := ".cco-" + rand.Text() + "-" // a name that cannot exist yet
-	for n := 0; len(todo) > 0; {
+	todo, n := []string{"."}, 0
+	for len(todo) > 0 {
 		dir := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if err := makeAccessible(root, dir); err != nil {
-			return err
+			return false, err
 		}
-		below, err := directories(root, dir)
-		if err != nil {
-			return err
-		}
-		for _, name := range below {
-			old := path.Join(dir, name)
+		done, err := clearFiles(root, dir, more, func(name string) error {
+			if dir == "." {
+				todo = append(todo, name)
+				return nil
+			}
 			// Moving a directory requires the right to write to it.
-			if err := makeAccessible(root, old); err != nil {
+			if err := makeAccessible(root, path.Join(dir, name)); err != nil {
 				return err
 			}
 			n++
 			up := prefix + strconv.Itoa(n)
-			if err := root.Rename(old, up); err != nil {
-				return err
-			}
 			todo = append(todo, up)
+			return root.Rename(path.Join(dir, name), up)
+		})
+		if err != nil || !done {
+			return false, err
 		}
-		if err := root.RemoveAll(dir); err != nil {
-			return err
+		if dir != "." {
+			if err := root.RemoveAll(dir); err != nil { // nothing is in it, or what came while it was read
+				return false, err
+			}
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // makeAccessible gives the owner all rights to a directory. It leaves everything else alone.
@@ -89,25 +108,30 @@ func makeAccessible(root *os.Root, name string) error {
 	return root.Chmod(name, 0o700)
 }
 
-func directories(root *os.Root, dir string) ([]string, error) {
+// clearFiles removes everything in a directory but directories, which it hands over.
+func clearFiles(root *os.Root, dir string, more func() bool, each func(name string) error) (done bool, err error) {
 	f, err := root.Open(dir)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	defer func() { _ = f.Close() }()
-	var dirs []string
 	for {
-		entries, err := f.ReadDir(1 << 10)
+		if !more() {
+			return false, nil
+		}
+		entries, err := f.ReadDir(1 << 9)
 		for _, e := range entries {
 			if e.IsDir() {
-				dirs = append(dirs, e.Name())
+				err = errors.Join(err, each(e.Name()))
+			} else {
+				err = errors.Join(err, root.Remove(path.Join(dir, e.Name())))
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return dirs, nil
+		if err == io.EOF { //nolint:errorlint // joined with another error it is no end
+			return true, nil
 		}
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 	}
 }

@@ -348,7 +348,7 @@ func (s *settler) tidy(ctx context.Context, here []string) error {
 	if err := s.abandon(ctx, phase); err != nil {
 		return err
 	}
-	_, err = s.svc.RemoveWorkspace(ctx, steps.SessionOf(phase), false, s.pull.Bundle)
+	_, err = s.svc.RemoveWorkspace(ctx, steps.SessionOf(phase), false)
 	if _, unsaved := errors.AsType[*session.UnsavedError](err); unsaved {
 		s.unsaved[phase], err = true, nil
 	}

@@ -248,6 +248,14 @@ func (d *Driver) HostWorkspace(b *box.Box, session string) string {
 	return Layout{b.Dir}.Workspace(session)
 }
 
+// HostSession is where a session's workspace and home are.
+func (d *Driver) HostSession(b *box.Box, session string) string {
+	return Layout{b.Dir}.Session(session)
+}
+
+// HostStore is where the objects are that a box has of a repository.
+func (d *Driver) HostStore(b *box.Box, repo string) string { return Layout{b.Dir}.Repo(repo) }
+
 // Halt ends everything that still runs for a session.
 func (d *Driver) Halt(ctx context.Context, b *box.Box, session string) error {
 	return Runs(b).End(ctx, session)

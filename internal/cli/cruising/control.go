@@ -175,7 +175,7 @@ func (t *tool) cleanup() *cobra.Command {
 		Use: "cleanup [ID]", Short: "End a phase and remove its workspace", Args: cli.AtMost(1),
 		Long: `End a phase and remove its workspace, and its branch on the forge if that is
 merged. It waits for an agent that is at work, and refuses while the workspace
-holds work that exists nowhere else. --force ends the agent, saves its work in
+holds work that exists nowhere else. --force ends the agent, moves its work to
 the graveyard, and removes the branch in any case.`,
 		Example: "  cco cruise cleanup\n  cco cruise cleanup 77ab01fe --force",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -183,7 +183,7 @@ the graveyard, and removes the branch in any case.`,
 		},
 	}
 	asJSON = cli.JSONFlag(c)
-	c.Flags().BoolVar(&force, "force", false, "also what is not merged; unsaved work goes to the graveyard")
+	c.Flags().BoolVar(&force, "force", false, "also what is not merged; its work goes to the graveyard")
 	return c
 }
 

@@ -64,7 +64,7 @@ type Sessions interface {
 	Reset(ctx context.Context, id, commit string, o session.PullOptions) (kept string, err error)
 	Lend(ctx context.Context, id, commit string) error
 	Show(ctx context.Context, id, name string, data []byte) error
-	RemoveWorkspace(ctx context.Context, id string, force bool, limit int64) ([]string, error)
+	RemoveWorkspace(ctx context.Context, id string, force bool) ([]string, error)
 }
 
 // Settings are what the user set for all phases.
@@ -288,12 +288,12 @@ func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise
 
 // Close removes the workspace, and the branch if that was asked for.
 func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
-	buried, err := d.Sessions.RemoveWorkspace(ctx, in.Workspace.Session, in.Force, d.Settings.Pull.Bundle)
+	buried, err := d.Sessions.RemoveWorkspace(ctx, in.Workspace.Session, in.Force)
 	if err != nil {
 		return temporary(err)
 	}
 	for _, b := range buried {
-		d.log(ctx, in.Phase, "saved "+b)
+		d.log(ctx, in.Phase, "moved to "+b)
 	}
 	if d.Keeper != nil {
 		if err := d.Keeper.Closed(ctx, in.Phase); err != nil {

@@ -29,7 +29,7 @@ func checkTarget(target string) *fault {
 		return &fault{RuleSymlink, "a link to an absolute path"}
 	}
 	for part := range strings.SplitSeq(target, "/") {
-		if isDotGit(part) {
+		if IsDotGit(part) {
 			return &fault{RuleSymlink, "a link into .git"}
 		}
 	}

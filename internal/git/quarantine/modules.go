@@ -103,7 +103,7 @@ func badModulePath(p string) string {
 		if part == ".." || strings.TrimRight(part, ". ") == "" && part != "." {
 			return "leaves the tree"
 		}
-		if isDotGit(part) {
+		if IsDotGit(part) {
 			return "a part that some file system takes for .git"
 		}
 	}

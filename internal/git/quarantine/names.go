@@ -24,7 +24,7 @@ func checkName(name string) *fault {
 		return &fault{RuleTree, fmt.Sprintf("a name that is %q", name)}
 	case strings.ContainsAny(name, "/\x00"):
 		return &fault{RuleTree, "a name with a slash or NUL in it"}
-	case isDotGit(name):
+	case IsDotGit(name):
 		return &fault{RuleDotGit, "a name that some file system takes for .git"}
 	case isModules(name) && name != ".gitmodules":
 		return &fault{RuleDotGit, "a name that some file system takes for .gitmodules"}
@@ -36,8 +36,8 @@ func checkName(name string) *fault {
 	return nil
 }
 
-// isDotGit says whether any file system takes name for .git, or a part of it where a backslash separates.
-func isDotGit(name string) bool {
+// IsDotGit says whether any file system takes name for .git, or a part of it where a backslash separates.
+func IsDotGit(name string) bool {
 	for part := range strings.SplitSeq(name, `\`) {
 		s := plain(part)
 		if same(s, ".git") || hasShortName(s, "git", 3) {

@@ -68,6 +68,11 @@ func Main(args []string) int {
 			j.Whole = true
 			return inside.Publish(ctx, j)
 		})
+	case "publish-all":
+		return onJob(func(ctx context.Context, j inside.Job) error {
+			j.All = true
+			return inside.Publish(ctx, j)
+		})
 	case "furnish":
 		if err := inside.Furnish(context.Background(), os.Stdin); err != nil {
 			return fail(1, err)

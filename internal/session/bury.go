@@ -1,0 +1,383 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/graveyard"
+	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/tree"
+)
+
+// The parts of a grave.
+const (
+	graveWork  = "workspace"
+	graveHome  = "home"
+	gravePack  = "workspace.tar" // of a workspace in a machine of its own
+	graveOrder = "order.json"
+)
+
+// These are the points at which a removal or a return can be broken off: everything after them is done by the next
+// start, and nothing is lost. Tests break it off at each.
+const (
+	atRecorded = "recorded"
+	atDead     = "dead"
+	atMoved    = "moved"
+	atWiped    = "wiped"
+	atOrdered  = "ordered"
+	atSynced   = "synced"
+	atCleared  = "cleared"
+	atStored   = "stored"
+	atRaised   = "raised"
+	atOut      = "published"
+	atHome     = "home"
+)
+
+func (s *Service) at(step string) error {
+	if s.Fault == nil {
+		return nil
+	}
+	return s.Fault(step)
+}
+
+func (s *Service) yard() graveyard.Yard {
+	return graveyard.Yard{Dir: filepath.Join(s.Data, "graveyard")}
+}
+
+// newGrave is the grave of a session that is about to be removed, with a number that is free.
+func (s *Service) newGrave(b *box.Box, v store.Session, k stake, bytes int64, known []store.Grave) store.Grave {
+	g := store.Grave{Session: v.ID, N: 1, State: store.Removing, Box: b.Name, BoxMade: b.Created, RepoKey: v.RepoKey,
+		Held: k.nowhereElse(), Bytes: bytes, Buried: s.Now()}
+	g.Arrived = g.Held == ""
+	for graveyard.Has(s.yard().Grave(g.Name())) ||
+		slices.ContainsFunc(known, func(o store.Grave) bool { return o.Session == g.Session && o.N == g.N }) {
+		g.N++
+	}
+	return g
+}
+
+// bury moves what sessions have in their boxes to the graveyard. Whoever calls it has their locks.
+func (s *Service) bury(ctx context.Context, list []store.Grave) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := errors.Join(s.yard().Open(), s.room(ctx, list)); err != nil {
+		return err
+	}
+	if err := s.Store.AddGraves(ctx, list...); err != nil {
+		return err
+	}
+	if err := s.at(atRecorded); err != nil {
+		return err
+	}
+	return s.finishRemoving(ctx, list)
+}
+
+// finishRemoving does what is left of removals: from the beginning, or from where they were broken off.
+func (s *Service) finishRemoving(ctx context.Context, list []store.Grave) error {
+	var errs []error
+	var done, empty []store.Grave
+	dirs := []string{s.yard().Dir}
+	for _, g := range list {
+		from, err := s.take(ctx, g)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("session %s stays: %w", g.Session, err))
+			continue
+		}
+		dir := s.yard().Grave(g.Name())
+		if !slices.ContainsFunc([]string{graveWork, graveHome, gravePack}, func(name string) bool {
+			return graveyard.Has(filepath.Join(dir, name))
+		}) {
+			empty = append(empty, g) // there was none any more
+			continue
+		}
+		done, dirs = append(done, g), append(dirs, dir)
+		if from != "" && graveyard.Has(from) {
+			dirs = append(dirs, from)
+		}
+	}
+	if err := graveyard.Sync(dirs...); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	if err := s.at(atSynced); err != nil {
+		return err
+	}
+	for _, g := range slices.Concat(done, empty) {
+		errs = append(errs, s.clear(ctx, g))
+	}
+	for _, g := range empty {
+		errs = append(errs, s.yard().Throw(s.yard().Grave(g.Name())))
+	}
+	if err := s.at(atCleared); err != nil {
+		return err
+	}
+	return errors.Join(append(errs, s.Store.SetGraves(ctx, store.Buried, done...),
+		s.Store.RemoveGraves(ctx, empty...))...)
+}
+
+// boxOf finds the box that a grave's session was in; nil if it is gone, even if another has its name now.
+func (s *Service) boxOf(g store.Grave) (*box.Box, box.Driver, error) {
+	b, d, err := s.Boxes.Find(g.Box)
+	if as[*box.NotFoundError](err) || err == nil && b.Created.UnixMilli() != g.BoxMade.UnixMilli() {
+		return nil, nil, nil
+	}
+	return b, d, err
+}
+
+// take moves a session's workspace and what stays of its home to its grave, and gives the directory where they were.
+func (s *Service) take(ctx context.Context, g store.Grave) (from string, err error) {
+	dir := s.yard().Grave(g.Name())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	b, d, err := s.boxOf(g)
+	if err != nil {
+		return "", err
+	}
+	if b != nil {
+		if err := d.Halt(ctx, b, g.Session); err != nil {
+			return "", err
+		}
+		if err := s.at(atDead); err != nil {
+			return "", err
+		}
+		here, ok := d.(box.Reachable)
+		if !ok {
+			err = s.pack(ctx, b, d, g, dir)
+		} else {
+			from = here.HostSession(b, g.Session)
+			err = s.moveParts(from, dir)
+		}
+		if err != nil {
+			return from, err
+		}
+	}
+	err = s.yard().Wipe(filepath.Join(dir, graveHome), roster.Private(), credentials())
+	if err = errors.Join(err, s.at(atWiped)); err != nil {
+		return from, err
+	}
+	if err := ignoreMissing(graveyard.MoveFile(s.orderFile(g.Session), filepath.Join(dir, graveOrder))); err != nil {
+		return from, err
+	}
+	return from, s.at(atOrdered)
+}
+
+func (s *Service) moveParts(from, dir string) error {
+	for _, name := range []string{graveWork, graveHome} {
+		to := filepath.Join(dir, name)
+		anew := name == graveHome && (graveyard.Has(to) || graveyard.Has(to+".kept"))
+		if anew || !graveyard.Has(filepath.Join(from, name)) {
+			continue // nothing is there, or only what a return has made anew
+		}
+		if err := graveyard.Move(filepath.Join(from, name), to); err != nil {
+			return err
+		}
+		if err := s.at(atMoved); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// credentials are what of agents never stays.
+func credentials() (names []string) {
+	for _, r := range roster.All() {
+		names = append(names, r.Logins...)
+	}
+	return names
+}
+
+// pack fetches a workspace from another machine.
+func (s *Service) pack(ctx context.Context, b *box.Box, d box.Driver, g store.Grave, dir string) error {
+	to := filepath.Join(dir, gravePack)
+	if graveyard.Has(to) {
+		return nil // it was packed before
+	}
+	if running, err := d.Running(ctx, b); err != nil || !running {
+		return errors.Join(err, &box.NotRunningError{Name: b.Name})
+	}
+	f, err := os.CreateTemp(dir, "half-")
+	if err != nil {
+		return err
+	}
+	words := &proc.Tail{Max: 1 << 10}
+	err = d.Run(ctx, b, box.Exec{Session: g.Session, Own: true, Argv: []string{"tar", "-cf", "-", "."}, Stdout: f,
+		Stderr: words})
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, safetext.Line(words.String())),
+			os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), to); err != nil {
+		return err
+	}
+	return s.at(atMoved)
+}
+
+// clear removes what a session has beside its grave.
+func (s *Service) clear(ctx context.Context, g store.Grave) error {
+	b, d, err := s.boxOf(g)
+	if b != nil {
+		err = d.Discard(ctx, b, g.Session)
+	}
+	return errors.Join(err, s.clearRest(g.Session))
+}
+
+// clearRest removes what a session without a workspace has on disk, but for its transcript.
+func (s *Service) clearRest(id string) error {
+	return errors.Join(tree.Remove(s.Exchange(id)), tree.Remove(s.quarantineDir(id)), s.Forget(id),
+		ignoreMissing(os.Remove(s.Socket(id))), ignoreMissing(os.Remove(s.orderFile(id))))
+}
+
+// Settle finishes what was broken off: removals, and returns from the graveyard. It leaves alone what another process
+// is about, and tells of what it can't do.
+func (s *Service) Settle(ctx context.Context) {
+	list, err := s.Store.Graves(ctx, store.Buried)
+	if err != nil {
+		s.Warn("the graveyard can't be read: %v", err)
+		return
+	}
+	for _, g := range list {
+		lock, err := s.keeperLock(g.Session)
+		if err != nil {
+			continue
+		}
+		// It may have been finished since.
+		now, err := s.graveNow(ctx, g)
+		switch {
+		case err != nil || now == nil:
+		case now.State == store.Raised:
+			err = s.finishRaising(ctx, *now)
+		case now.State == store.Removing:
+			err = s.finishRemoving(ctx, []store.Grave{*now})
+		}
+		if err != nil {
+			s.Warn("the removal of session %s was broken off and can't be finished: %v", g.Session, err)
+		}
+		_ = lock.Close()
+	}
+}
+
+func (s *Service) graveNow(ctx context.Context, g store.Grave) (*store.Grave, error) {
+	list, err := s.Store.Graves(ctx, "")
+	for _, now := range list {
+		if now.Session == g.Session && now.N == g.N {
+			return &now, err
+		}
+	}
+	return nil, err
+}
+
+// Graves says how long graves stay, and how much room they may take.
+type Graves struct {
+	Days int
+	Size int64
+}
+
+// FullError says that the graveyard has no room for what exists nowhere else.
+type FullError struct {
+	Size, Want int64
+	IDs        []string // what takes the room, the oldest first
+}
+
+func (e *FullError) Error() string {
+	words := fmt.Sprintf("the graveyard would hold %d KiB of work that exists nowhere else, and graveyard.size is %d KiB",
+		(e.Want+1023)>>10, e.Size>>10)
+	words += "\nnothing was removed: pull that work, raise graveyard.size"
+	if len(e.IDs) > 0 {
+		words += ", or remove what you don't need for good with `cco box graveyard rm " + e.IDs[0] + "`"
+	}
+	return words
+}
+
+// room refuses removals for which the graveyard has no room: what is nowhere else is never removed for its size.
+func (s *Service) room(ctx context.Context, list []store.Grave) error {
+	if s.Graves == nil {
+		return nil
+	}
+	there, err := s.Store.Graves(ctx, "")
+	if err != nil {
+		return err
+	}
+	full := &FullError{Size: s.Graves.Size}
+	adds := false
+	for _, g := range list {
+		if !g.Arrived {
+			full.Want, adds = full.Want+g.Bytes, true
+		}
+	}
+	slices.SortStableFunc(there, func(a, b store.Grave) int { return a.Buried.Compare(b.Buried) })
+	for _, g := range there {
+		if !g.Arrived {
+			full.Want, full.IDs = full.Want+g.Bytes, append(full.IDs, g.Name())
+		}
+	}
+	if adds && full.Want > full.Size {
+		return full
+	}
+	return nil
+}
+
+// slice is how long a command removes or measures what nobody waits for.
+const slice = time.Second
+
+func (s *Service) soon(d time.Duration) (more func() bool) {
+	end := time.Now().Add(d)
+	return func() bool { return time.Now().Before(end) }
+}
+
+// Expire removes graves whose time is over and, if they take too much room, those whose work has arrived, the oldest
+// first. It works for a second, and goes on the next time.
+func (s *Service) Expire(ctx context.Context) error {
+	if s.Graves == nil {
+		return nil
+	}
+	list, err := s.Store.Graves(ctx, "")
+	if err != nil {
+		return err
+	}
+	var all int64
+	for _, g := range list {
+		all += g.Bytes
+	}
+	slices.SortStableFunc(list, func(a, b store.Grave) int { return a.Buried.Compare(b.Buried) })
+	var errs []error
+	for _, g := range list {
+		old := s.Now().Sub(g.Buried) >= time.Duration(s.Graves.Days)*24*time.Hour
+		if g.State != store.Buried || !old && (!g.Arrived || all <= s.Graves.Size) {
+			continue
+		}
+		all -= g.Bytes
+		errs = append(errs, s.dropGrave(ctx, g))
+	}
+	errs = append(errs, s.dropStores(ctx))
+	_, err = s.yard().Sweep(s.soon(slice))
+	return errors.Join(append(errs, err)...)
+}
+
+// dropGrave removes a grave. Its directory is out of sight first: a record without one says nothing.
+func (s *Service) dropGrave(ctx context.Context, g store.Grave) error {
+	lock, err := s.keeperLock(g.Session)
+	if busy(err) {
+		return nil // something is done with it: the next time
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := errors.Join(s.yard().Throw(s.yard().Grave(g.Name())), s.Store.RemoveGraves(ctx, g)); err != nil {
+		return err
+	}
+	if rec, err := s.Store.Session(ctx, g.Session); err == nil && !graveyard.Has(s.orderFile(g.Session)) {
+		s.dropBase(ctx, rec)
+	}
+	return nil
+}
