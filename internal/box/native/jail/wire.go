@@ -40,7 +40,7 @@ func (p *Plan) Encode() []byte {
 		w.text(m.Target)
 		w.text(m.Layer)
 		w.texts(m.With)
-		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Host, m.Soft} {
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Empty, m.Host, m.Soft, m.Found} {
 			w.flag(b)
 		}
 	}
@@ -86,7 +86,7 @@ func (p *Plan) decode(data []byte) error {
 	for i := range p.Mounts {
 		m := Mount{Source: r.text(), Target: r.text(), Layer: r.text(), With: r.texts()}
 		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Empty,
-			&m.Host, &m.Soft} {
+			&m.Host, &m.Soft, &m.Found} {
 			*b = r.flag()
 		}
 		p.Mounts[i] = m
