@@ -61,19 +61,10 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 	if err != nil {
 		return err
 	}
-	if err := p.replace(files, resumes); err != nil {
-		return err
-	}
-	// A cage with mounts shows this one, read-only, over the other.
-	if err := whole.Write(filepath.Join(p.dir, "config"), files["config"], 0o600); err != nil {
-		return err
-	}
-	if index, ok := files[p.at("index")]; ok {
-		err = whole.Write(p.index(), index, 0o600)
-	} else if !resumes {
-		err = tree.Remove(p.index())
-	}
-	if err != nil {
+	kept := make(chan error, 1)
+	go func() { kept <- p.keepIndex(files, resumes) }() // it waits for the disk
+	shown := filepath.Join(p.dir, "config") // by a cage with mounts, read-only, over the other
+	if err := errors.Join(p.replace(files, resumes), os.WriteFile(shown, files["config"], 0o600), <-kept); err != nil {
 		return err
 	}
 	next := &began{GitDir: p.user.GitDir, CommonDir: p.user.CommonDir, Open: true, Refs: now.refs, Head: now.head,
@@ -82,6 +73,17 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 		next.Own[branch] = true
 	}
 	return p.save(next)
+}
+
+// keepIndex writes down the index that the cage is given.
+func (p *part) keepIndex(files map[string][]byte, resumes bool) error {
+	if index, ok := files[p.at("index")]; ok {
+		return whole.Write(p.index(), index, 0o600)
+	}
+	if resumes {
+		return nil
+	}
+	return tree.Remove(p.index())
 }
 
 // linkTheirs prepares the place at which the cage has the user's objects: a directory for a mount, or else a link.
