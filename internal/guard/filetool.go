@@ -118,7 +118,7 @@ func (s tools) runWords(words []string) {
 			s.bad("the command holds a control character")
 		}
 	}
-	s.run(argv, input{})
+	s.run(argv, "")
 }
 
 func (s tools) writeTool() {
@@ -219,14 +219,8 @@ func (s tools) messageTool() {
 	}
 }
 
-// inputTool judges what is typed into a program that runs. Which one it is
-// can't be seen, so that only answers which are a command to none may pass.
+// inputTool judges what is typed into a program that runs, as if that were a shell.
 func (s tools) inputTool() {
 	chars, _ := s.text("chars")
-	switch strings.Trim(chars, " \r\n\x03\x04") {
-	case "", "y", "n", "Y", "N", "yes", "no":
-		return
-	}
-	s.deny(RuleTool, arg{}, "", "what is typed into a running program can't be followed",
-		"run the command anew, with its input in a file or a here-document")
+	s.shellText(strings.Trim(chars, " \r\n\x03\x04"))
 }

@@ -52,15 +52,11 @@ func (c *Cage) bareHome(start string, show func(...Mount)) (env []string, err er
 	}
 	env = append(env, "PATH="+path, "TMPDIR="+scratch)
 	for _, kv := range ownCaches() {
-		if name, value, _ := strings.Cut(kv, "="); !hasVariable(agent, name) {
+		name, value, _ := strings.Cut(kv, "=")
+		if _, set := lookup(agent, name); !set {
 			before, dir, _ := strings.Cut(value, "/")
 			env = append(env, name+"="+before+filepath.Join(caches, dir))
 		}
 	}
 	return append(env, agent...), nil
-}
-
-func hasVariable(env []string, name string) bool {
-	_, ok := lookup(env, name)
-	return ok
 }

@@ -22,7 +22,6 @@ func Claude() *Adapter {
 		system:      []key{{managedOnly, true}},
 		offBy:       []key{{"disableAllHooks", true}},
 		overrules:   true,
-		managedHold: true,
 		managedOnly: managedOnly,
 		others:      claudeOthers,
 	}

@@ -24,7 +24,6 @@ func Codex() *Adapter {
 		},
 		format:      format{read: readTOML, merge: codexMerge, strip: codexStrip, needed: true},
 		offBy:       []key{{"features.hooks", false}, {"features.codex_hooks", false}},
-		managedHold: true,
 		managedOnly: "allow_managed_hooks_only",
 		others:      codexOthers,
 	}
