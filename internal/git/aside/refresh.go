@@ -49,15 +49,22 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 	if err := errors.Join(os.MkdirAll(p.dir, 0o700), p.linkTheirs()); err != nil {
 		return err
 	}
+	var config []byte
+	configured := make(chan error, 1)
+	go func() {
+		var err error
+		config, err = p.config(ctx)
+		configured <- err
+	}()
 	now, err := p.now(ctx)
-	if err != nil {
+	if err := errors.Join(<-configured, err); err != nil {
 		return err
 	}
 	resumes, err := p.resumes(ctx, b, now)
 	if err != nil {
 		return err
 	}
-	files, err := p.files(ctx, now, b, resumes)
+	files, err := p.files(config, now, b, resumes)
 	if err != nil {
 		return err
 	}
@@ -106,6 +113,10 @@ func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
 	if st, err := os.Lstat(filepath.Join(p.gitDir, "index")); err != nil || !st.Mode().IsRegular() {
 		return false, nil //nolint:nilerr // it is lost, and the user's takes its place
 	}
+	theirs, _ := os.ReadFile(filepath.Join(p.user.GitDir, "index"))
+	if kept, err := os.ReadFile(p.index()); err == nil && bytes.Equal(theirs, kept) {
+		return true, nil
+	}
 	var lists [2][]byte
 	for i, env := range [][]string{nil, {"GIT_INDEX_FILE=" + p.index()}} {
 		var err error
@@ -118,11 +129,7 @@ func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
 
 // files are what the private repository has of the user's, by their paths in it: all that git reads of a repository,
 // and unless the agent resumes what it had under way, HEAD with its reflogs and the index.
-func (p *part) files(ctx context.Context, now state, b *began, resumes bool) (map[string][]byte, error) {
-	config, err := p.config(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (p *part) files(config []byte, now state, b *began, resumes bool) (map[string][]byte, error) {
 	borrowed, err := p.alternates()
 	if err != nil {
 		return nil, err
