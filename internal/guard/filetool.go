@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
@@ -146,7 +145,7 @@ func (s tools) writes() (found bool) {
 		}
 		s.write(arg{text: s.tilde(file)})
 		// Some agents take away what surrounds a path.
-		if bare := strings.TrimPrefix(strings.TrimFunc(file, trimmable), "file://"); bare != file {
+		if bare := strings.TrimPrefix(strings.Trim(strings.TrimSpace(file), "\ufeff"), "file://"); bare != file {
 			s.write(arg{text: s.tilde(bare)})
 		}
 	}
@@ -160,9 +159,6 @@ func (s tools) tilde(file string) string {
 	}
 	return file
 }
-
-// trimmable says what JavaScript trims.
-func trimmable(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // patchTool judges the files in the headings of a patch, of agents' own kind or of diff's, given as text or as words.
 func (s tools) patchTool() {

@@ -70,7 +70,7 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 	}
 	kept := make(chan error, 1)
 	go func() { kept <- p.keepIndex(files, resumes) }() // it waits for the disk
-	shown := filepath.Join(p.dir, "config") // by a cage with mounts, read-only, over the other
+	shown := filepath.Join(p.dir, "config")             // by a cage with mounts, read-only, over the other
 	if err := errors.Join(p.replace(files, resumes), os.WriteFile(shown, files["config"], 0o600), <-kept); err != nil {
 		return err
 	}

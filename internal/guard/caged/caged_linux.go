@@ -152,27 +152,27 @@ func (c *Cage) home(v *host.View, start string) (env []string, err error) {
 // usual are the caches that a cage has even where the user has none.
 func usual() []string { return []string{".cache", "go", ".npm", ".cargo", ".gradle", ".m2"} }
 
-// cache shows a cache of the cage's own, over the user's where there is one. For a tool that the user never ran there
-// is none: its directory would only be something that other tools stumble over.
+// cache shows a cache of the cage's own, over the user's where there is one.
 func (c *Cage) cache(v *host.View, home, name string) (missing bool, err error) {
-	rel := strings.TrimPrefix(name, home+"/")
-	real, there := host.Real(name)
+	own, err := c.layer("caches", strings.TrimPrefix(name, home+"/"))
+	if err != nil {
+		return false, err
+	}
+	real, _ := host.Real(name)
 	st, err := os.Stat(name)
-	missing = errors.Is(err, os.ErrNotExist) && slices.Contains(usual(), rel)
-	if !missing && (err != nil || !there || !st.IsDir()) {
-		return false, nil
+	switch {
+	case errors.Is(err, os.ErrNotExist) && !slices.Contains(usual(), strings.TrimPrefix(name, home+"/")):
+		// A tool that the user never ran: its directory would only be something that other tools stumble over.
+	case errors.Is(err, os.ErrNotExist):
+		v.Add(jail.Mount{Source: filepath.Join(own, "upper"), Target: name, Write: true})
+		return true, nil
+	case err != nil || !st.IsDir() || real == "":
+	case paths.Within(c.Worktree, real) || paths.Within(real, c.Worktree) || paths.Within(c.Data, real):
+		// Nothing may be laid over what the cage itself is in.
+	default:
+		v.Add(jail.Mount{Source: real, Target: real, Write: true, Layer: own})
 	}
-	// Nothing may be laid over what the cage itself is in.
-	if there && (paths.Within(c.Worktree, real) || paths.Within(real, c.Worktree) || paths.Within(c.Data, real)) {
-		return false, nil
-	}
-	own, err := c.layer("caches", rel)
-	m := jail.Mount{Source: real, Target: real, Write: true, Layer: own}
-	if missing {
-		m = jail.Mount{Source: filepath.Join(own, "upper"), Target: name, Write: true}
-	}
-	v.Add(m)
-	return missing, err
+	return false, nil
 }
 
 // keep holds what git outside believes. Directories above are held as well: they could be moved away otherwise.

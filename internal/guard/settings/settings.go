@@ -24,7 +24,6 @@ type Adapter struct {
 	start string
 	own   bool     // start ends with the name of a settings file of our own
 	past  bool     // started so, it passes over the repository's settings
-	gaps  []string // ways of losing the hook that the settings of one worktree can't hold
 	drops []string // variables by which it drops hooks
 
 	format
