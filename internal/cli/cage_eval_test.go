@@ -283,8 +283,8 @@ func (r *evalRun) plain(c labelled) ([]string, error) {
 	return r.changes(is), err
 }
 
-// forget removes what is kept of the cage before. Caches that no layer fills from the user's stay: they start empty, and
-// to fill them takes longer than everything else.
+// forget removes what is kept of the cage before. Caches that no layer fills from the user's stay: they start empty,
+// and to fill them takes longer than everything else.
 func (r *evalRun) forget() {
 	data, aside := filepath.Join(r.base, "data"), filepath.Join(r.base, "plain")
 	plain, _ := filepath.Glob(filepath.Join(data, "cco/guard/*/cage/plain"))
