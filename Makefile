@@ -76,9 +76,9 @@ guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }
 	@go test -tags eval -v -count=1 -run "^TestLabelledCalls$$" ./internal/guard -args -cases $(abspath $(CASES))
 
-guard-cage: ## run a set of labelled calls in the cage, below the directory BELOW, and see that nothing outside changes
+guard-cage: ## run labelled calls in the cage, below the directory BELOW (in one LAYOUT), and see that nothing outside changes
 	@test -n "$(CASES)" -a -n "$(BELOW)" || { echo "say where: make guard-cage CASES=DIR BELOW=DIR" >&2; exit 2; }
-	@go test -tags eval -v -count=1 -timeout 120m -run "^TestLabelledCallsInTheCage$$" ./internal/cli -args -cases $(abspath $(CASES)) -below $(BELOW)
+	@go test -tags eval -v -count=1 -timeout 120m -run "^TestLabelledCallsInTheCage$$/^$(LAYOUT)" ./internal/cli -args -cases $(abspath $(CASES)) -below $(BELOW)
 
 install: build ## install into PREFIX (default ~/.local)
 	@install -d "$(PREFIX)/bin" && install $(COMMANDS:%=bin/%) "$(PREFIX)/bin/"

@@ -46,7 +46,14 @@ func (a *App) Caged(ctx context.Context, worktree string, accept, argv []string,
 		return err
 	}
 	defer release()
-	if err := errors.Join(a.chooseWay(ctx, c, accept), a.putBack(c)); err != nil {
+	chosen := alongside(func() error { return a.chooseWay(ctx, c, accept) })
+	k := &keptRepo{app: a, cage: c}
+	err = a.putBack(c) // before any git
+	inRepo := RepoTop(c.Worktree) == c.Worktree
+	if err == nil && inRepo && k.open(ctx, caged.Namespaces) != nil { // which is chosen most often
+		k.repo = nil
+	}
+	if err := errors.Join(chosen(), err); err != nil {
 		return err
 	}
 	run := func() error {
@@ -62,8 +69,7 @@ func (a *App) Caged(ctx context.Context, worktree string, accept, argv []string,
 		return err
 	})
 	c.User.Git = func() ([]byte, []string, error) { err := read(); return config, named, err }
-	k := &keptRepo{app: a, cage: c}
-	if RepoTop(c.Worktree) == c.Worktree {
+	if inRepo {
 		if err := k.begin(ctx); err != nil {
 			return apart(err)
 		}
@@ -231,21 +237,22 @@ type keptRepo struct {
 // now, for which the cage waits. What can't be brought over is kept where the user is told, and a new private
 // repository takes its place.
 func (k *keptRepo) begin(ctx context.Context) (err error) {
-	dir := filepath.Join(k.cage.Dir, "repo")
-	if err := k.open(ctx, dir); err != nil {
-		return err
+	if k.repo == nil || k.cage.Way != caged.Namespaces {
+		if err := k.open(ctx, k.cage.Way); err != nil {
+			return err
+		}
 	}
 	pending, err := k.repo.Pending()
 	if err == nil && pending {
 		err = k.end(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		kept := dir + time.Now().Format("-20060102-150405")
+		kept := k.dir() + time.Now().Format("-20060102-150405")
 		k.app.IO.Warn("what the last cage left here can't be brought over, and is kept in %s: %v", kept, err)
-		if err := os.Rename(dir, kept); err != nil {
+		if err := os.Rename(k.dir(), kept); err != nil {
 			return err
 		}
-		err = k.open(ctx, dir)
+		err = k.open(ctx, k.cage.Way)
 	}
 	if err != nil {
 		return err
@@ -265,19 +272,22 @@ func alongside(do func() error) (await func() error) {
 	return sync.OnceValue(func() error { return <-done })
 }
 
-// open finds the private repository, and has the cage show it.
-func (k *keptRepo) open(ctx context.Context, dir string) (err error) {
-	options := aside.Options{Mounts: k.cage.Way == caged.Namespaces}
+// dir is where the private repository is.
+func (k *keptRepo) dir() string { return filepath.Join(k.cage.Dir, "repo") }
+
+// open finds the private repository, and has a cage of this way show it.
+func (k *keptRepo) open(ctx context.Context, way caged.Way) (err error) {
+	options := aside.Options{Mounts: way == caged.Namespaces}
 	if options.Mounts {
 		options.Exclude = excluded(k.cage)
 	}
-	if k.repo, err = aside.Open(ctx, dir, k.cage.Worktree, options); err != nil {
+	if k.repo, err = aside.Open(ctx, k.dir(), k.cage.Worktree, options); err != nil {
 		return err
 	}
 	if !options.Mounts {
 		k.cage.GitDir = k.repo.GitDir()
 		if k.repo.InWorktree() {
-			return &box.Unavailable{What: "a cage around a main worktree", Why: string(k.cage.Way) +
+			return &box.Unavailable{What: "a cage around a main worktree", Why: string(way) +
 				" can't keep .git from a program that may write around it", Mend: "give the agent a worktree of its own: " +
 				"git worktree add ../NAME"}
 		}

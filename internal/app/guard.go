@@ -84,7 +84,6 @@ func inCage(p guard.Policy, v guard.Verdict) string {
 		guard.RuleDeputy: "sockets of daemons, other processes and your logins are out of sight, and nothing gains rights; " +
 			"the network is yours",
 		guard.RuleAgent: "it would be in the same cage",
-		guard.RuleTyped: "what is typed into it would be in the same cage",
 	}[v.Rule]
 	if v.Allow || !ok {
 		held = "whatever it does, of yours only the worktree, its branch and new branches can change"
@@ -152,7 +151,7 @@ func (a *App) InstallGuard(dir, host string, o *settings.Options) (settings.Inst
 		return i, err
 	}
 	if o.Strict {
-		policy = policy.Strict()
+		policy.Scratch = nil
 	}
 	if len(o.Agents) == 0 {
 		o.Agents = agentsHere(i.Known())

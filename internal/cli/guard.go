@@ -55,7 +55,7 @@ and answered in the same order.`,
 				return err
 			}
 			if strict {
-				policy = policy.Strict()
+				policy.Scratch = nil
 			}
 			if batch != "" {
 				return a.DecideBatch(policy, batch)

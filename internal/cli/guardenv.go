@@ -25,7 +25,7 @@ the settings say guard.git_env = "plain", which sets them in every box.`,
 		Example: "  cco guard env ../feature --json",
 		RunE: a.onPolicy(func(p guard.Policy) error {
 			gitDir := ""
-			if p.Linked {
+			if p.Linked() {
 				gitDir = p.GitDir
 			}
 			env := gitwrap.Bind(gitDir, p.Workspace)

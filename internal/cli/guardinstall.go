@@ -61,27 +61,23 @@ func (a *commands) installed(i settings.Installation, agents []string, system bo
 		return nil
 	}
 	for _, name := range agents {
-		line, gaps, err := i.Launch(name)
+		line, err := i.Launch(name)
 		if err != nil {
 			return err
 		}
 		a.IO.Say("%s: start it with: %s", name, line)
-		for _, gap := range gaps {
-			a.IO.Say("%s: not held: %s", name, gap)
-		}
 		if r, _ := roster.Find(name); r.Local != "" && !ignored(i.Dir, r.Local) {
 			a.IO.Say("%s: keep %s out of commits: add it to .gitignore", name, r.Local)
 		}
 	}
-	a.IO.Say("see that it is on with `cco guard doctor`")
+	a.IO.Say("see that it is on with `cco guard doctor`; docs/guard.md says how an agent loses it all the same")
 	return nil
 }
 
 // guardedAgent is an agent that the guard was put around.
 type guardedAgent struct {
-	Name  string   `json:"name"`
-	Start string   `json:"start,omitempty"` // the command
-	Gaps  []string `json:"not_held,omitempty"`
+	Name  string `json:"name"`
+	Start string `json:"start,omitempty"` // the command
 }
 
 func (a *commands) installedJSON(i settings.Installation, agents []string, system bool) error {
@@ -90,7 +86,7 @@ func (a *commands) installedJSON(i settings.Installation, agents []string, syste
 		g := guardedAgent{Name: name}
 		if !system {
 			var err error
-			if g.Start, g.Gaps, err = i.Launch(name); err != nil {
+			if g.Start, err = i.Launch(name); err != nil {
 				return err
 			}
 		}

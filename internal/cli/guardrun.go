@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 func guardRunCommand(a *commands) *cobra.Command {
@@ -40,7 +43,11 @@ The network and the terminal are yours. The exit status is the command's.`,
 			if err != nil {
 				return err
 			}
-			return itsStatus(a.Caged(cmd.Context(), worktree, accept, args, a.onOurStreams(cmd.Context(), cfg)))
+			err = a.Caged(cmd.Context(), worktree, accept, args, a.onOurStreams(cmd.Context(), cfg))
+			if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Stderr != "" { // it has not even started
+				a.IO.Warn("%s; docs/guard.md says what of your machine is in a cage", exit.Stderr)
+			}
+			return itsStatus(err)
 		},
 	}
 	c.Flags().StringVar(&worktree, "worktree", "", "the worktree (default: the repository that you are in)")

@@ -11,20 +11,15 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// run judges a command by its words.
-func (w *walker) run(argv []arg, in input) {
+// run judges a command by its words, and by what the command itself says of its standard input.
+func (w *walker) run(argv []arg, stdin string) {
 	w.step(len(argv))
 	name := w.name(argv[0].text)
 	switch args := argv[1:]; {
 	case w.funcs[name]: // what it does was walked where it was written
 		w.words(name, args)
-	case listed("cd chdir pushd", name):
+	case listed("cd chdir pushd popd", name):
 		w.enter(argv)
-	case name == "popd":
-		if n := len(w.stack); n > 0 {
-			w.moveTo(w.stack[n-1])
-			w.stack = w.stack[:n-1]
-		}
 	case name == "eval":
 		text := arg{start: argv[0].start, end: argv[len(argv)-1].end}
 		for _, a := range args {
@@ -38,16 +33,16 @@ func (w *walker) run(argv []arg, in input) {
 			w.vars[a.text] = hole
 		}
 	case (name == "source" || name == ".") && len(args) > 0 && args[0].text == "/dev/stdin":
-		w.nested(arg{in.text, args[0].start, args[0].end})
+		w.nested(arg{stdin, args[0].start, args[0].end})
 	case listed(shells, name):
-		w.shell(argv, in)
+		w.shell(argv, stdin)
 	case name == "git":
 		w.git(argv)
 	case w.isDeputy(argv, name):
 	case listed(wrappers, name):
-		w.wrapper(argv, in)
+		w.wrapper(argv, stdin)
 	case !only(name, args):
-		w.other(name, argv, in)
+		w.other(name, argv, stdin)
 	case strings.HasSuffix(name, "awk"): // its program may write
 		for _, a := range args {
 			if strings.Contains(a.text, "{") {
@@ -77,17 +72,13 @@ func base(word string) string {
 // enter follows a change of directory.
 func (w *walker) enter(argv []arg) {
 	to := arg{w.policy.Home, argv[0].start, argv[0].end}
-	pushes := argv[0].text == "pushd"
-	if pushes {
-		to.text = hole // the last one
+	if listed("pushd popd", argv[0].text) {
+		to.text = "-"
 	}
 	for _, a := range argv[1:] {
 		if a.text == "-" || !strings.HasPrefix(a.text, "-") {
 			to = a
 		}
-	}
-	if pushes {
-		w.stack = append(w.stack, w.dir)
 	}
 	switch {
 	case to.text == "-":
@@ -111,7 +102,7 @@ func (w *walker) moveTo(dir string) {
 }
 
 // shell walks the text that a shell is given, as a word or as its input.
-func (w *walker) shell(argv []arg, in input) {
+func (w *walker) shell(argv []arg, stdin string) {
 	name := base(argv[0].text)
 	for i, a := range argv[1:] {
 		option := strings.TrimLeft(a.text[:min(1, len(a.text))], "-+") == "" && a.text != "--"
@@ -126,16 +117,7 @@ func (w *walker) shell(argv []arg, in input) {
 			return
 		}
 	}
-	w.unheard(argv, in)
-	w.subshell(func() { w.nested(arg{in.text, argv[0].start, argv[0].end}) })
-}
-
-// unheard denies a program that waits for commands which no hook is asked about.
-func (w *walker) unheard(argv []arg, in input) {
-	if w.typed && !in.given && !told(argv[1:], "--version --help") {
-		w.deny(RuleTyped, argv[0], "", argv[0].text+" would wait for commands that the guard can't see",
-			"give it the commands as a file or a here-document")
-	}
+	w.subshell(func() { w.nested(arg{stdin, argv[0].start, argv[0].end}) })
 }
 
 // isDeputy denies programs that have somebody else act, unless they only tell something.
@@ -166,7 +148,7 @@ func isLocal(a arg) bool {
 
 // wrapper finds the command that another one runs: the first word that can be one. What stands before it is judged like
 // any word, and so is all of it if there is none.
-func (w *walker) wrapper(argv []arg, in input) {
+func (w *walker) wrapper(argv []arg, stdin string) {
 	name := base(argv[0].text)
 	if name == "command" && told(argv[1:min(2, len(argv))], "-v -V") {
 		return
@@ -185,7 +167,7 @@ func (w *walker) wrapper(argv []arg, in input) {
 			return
 		case known(base(a.text)) || !strings.HasPrefix(argv[i].text, "-"):
 			w.words(name, before)
-			w.run(argv[i+1:], in)
+			w.run(argv[i+1:], stdin)
 			return
 		}
 		before = append(before, a)
@@ -205,7 +187,7 @@ func isInterpreter(name string) bool {
 }
 
 // other judges a command that is not known to only read.
-func (w *walker) other(name string, argv []arg, in input) {
+func (w *walker) other(name string, argv []arg, stdin string) {
 	w.here(argv[0])
 	args := argv[1:]
 	switch name {
@@ -215,13 +197,9 @@ func (w *walker) other(name string, argv []arg, in input) {
 		args = edited(args)
 	}
 	w.words(name, args)
-	if !isInterpreter(name) {
-		return
+	if isInterpreter(name) {
+		w.word(name, arg{stdin + " ", argv[0].start, argv[0].end})
 	}
-	if !slices.ContainsFunc(args, func(a arg) bool { return !listed("-i - -q", a.text) }) {
-		w.unheard(argv, in)
-	}
-	w.word(name, arg{in.text + " ", argv[0].start, argv[0].end})
 }
 
 // here denies a command that would run outside.

@@ -41,8 +41,6 @@ type Call struct {
 	Input []byte
 	// Cwd is the directory that relative paths start from.
 	Cwd string
-	// Typed says that the agent can type into a program that it has started, without being asked about it again.
-	Typed bool
 }
 
 // Command makes the call of a shell tool.

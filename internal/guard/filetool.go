@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/jsontext"
@@ -118,7 +117,7 @@ func (s tools) runWords(words []string) {
 			s.bad("the command holds a control character")
 		}
 	}
-	s.run(argv, input{})
+	s.run(argv, "")
 }
 
 func (s tools) writeTool() {
@@ -146,7 +145,7 @@ func (s tools) writes() (found bool) {
 		}
 		s.write(arg{text: s.tilde(file)})
 		// Some agents take away what surrounds a path.
-		if bare := strings.TrimPrefix(strings.TrimFunc(file, trimmable), "file://"); bare != file {
+		if bare := strings.TrimPrefix(strings.Trim(strings.TrimSpace(file), "\ufeff"), "file://"); bare != file {
 			s.write(arg{text: s.tilde(bare)})
 		}
 	}
@@ -160,9 +159,6 @@ func (s tools) tilde(file string) string {
 	}
 	return file
 }
-
-// trimmable says what JavaScript trims.
-func trimmable(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
 // patchTool judges the files in the headings of a patch, of agents' own kind or of diff's, given as text or as words.
 func (s tools) patchTool() {
@@ -219,14 +215,8 @@ func (s tools) messageTool() {
 	}
 }
 
-// inputTool judges what is typed into a program that runs. Which one it is
-// can't be seen, so that only answers which are a command to none may pass.
+// inputTool judges what is typed into a program that runs, as if that were a shell.
 func (s tools) inputTool() {
 	chars, _ := s.text("chars")
-	switch strings.Trim(chars, " \r\n\x03\x04") {
-	case "", "y", "n", "Y", "N", "yes", "no":
-		return
-	}
-	s.deny(RuleTool, arg{}, "", "what is typed into a running program can't be followed",
-		"run the command anew, with its input in a file or a here-document")
+	s.shellText(strings.Trim(chars, " \r\n\x03\x04"))
 }

@@ -112,7 +112,7 @@ func TestFileTools(t *testing.T) {
 		{"write_stdin", `{"session_id":1,"chars":"\u0003"}`, true},
 		{"write_stdin", `{"session_id":1,"chars":"y\n"}`, true},
 		{"write_stdin", `{"session_id":1,"chars":"touch {HOST}/x\n"}`, false},
-		{"write_stdin", `{"session_id":1,"chars":"ls"}`, false},
+		{"write_stdin", `{"session_id":1,"chars":"ls\r"}`, true},
 		{"write_stdin", `{"session_id":1,"chars":["y"]}`, false},
 		{"get_goal", `{}`, true},
 		{"create_goal", `{"objective":"x"}`, true},

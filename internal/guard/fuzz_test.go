@@ -24,8 +24,8 @@ func FuzzDecide(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	p := guard.Policy{Workspace: "/w/task", Host: "/w/host", Home: "/h", Linked: true, Branch: "b",
-		GitDir: "/w/host/.git/worktrees/task", GitCommonDir: "/w/host/.git", Scratch: []string{"/tmp"}}
+	p := guard.Policy{Workspace: "/w/task", Host: "/w/host", Home: "/h", Branch: "b",
+		GitDir: "/w/host/.git/worktrees/task", Scratch: []string{"/tmp"}}
 	f.Fuzz(func(t *testing.T, command string) {
 		call := guard.Command("/w/task", command)
 		var sent struct{ Command string } // what JSON made of it

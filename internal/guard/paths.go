@@ -33,10 +33,10 @@ func (w *walker) below() string { return "use a path below " + w.land.own[0] }
 // refuse denies a path, and says what must not be done to it.
 func (w *walker) refuse(rule Rule, a arg, abs string, p place, verb string) {
 	if p == protected {
-		w.deny(RuleSelf, a, abs, clip(abs, 200)+" is "+p.said()+" and may not be changed",
+		w.deny(RuleSelf, a, abs, clip(abs, 200)+" is part of the guard or of an agent's settings and may not be changed",
 			"leave it as it is and go on with the task")
 	}
-	w.deny(rule, a, abs, clip(abs, 200)+" is "+p.said()+" and may not be "+verb, w.below())
+	w.deny(rule, a, abs, clip(abs, 200)+" is outside the workspace and may not be "+verb, w.below())
 }
 
 // write judges a file that is written by a redirection or a file tool.
@@ -94,10 +94,10 @@ func (w *walker) word(name string, a arg) {
 		case p == protected || listed(writers, name):
 			w.refuse(RuleWrite, a, abs, p, "changed")
 		case strings.HasPrefix(name, "git"):
-			w.deny(RuleGit, a, abs, "git is given "+clip(abs, 200)+", which is "+p.said(), w.below())
+			w.deny(RuleGit, a, abs, "git is given "+clip(abs, 200)+", which is outside the workspace", w.below())
 		default:
 			w.deny(RulePath, a, abs, clip(name, 80)+" is not known to only read, and is given "+clip(abs, 200)+
-				", which is "+p.said(), w.below()+"; to read there use cat, grep, ls and the like")
+				", which is outside the workspace", w.below()+"; to read there use cat, grep, ls and the like")
 		}
 	}
 }
@@ -143,14 +143,9 @@ func (w *walker) locate(name, piece string, prose bool) (abs string, p place) {
 		p = inside // it only looks like a path: two dots, three
 	case p == inside && listed(removers, name) && name != "ln" && w.land.isProtected(abs, true):
 		p = protected
-	case p == outside && !listed(writers, name) && (w.land.isName(abs) || !git && w.land.heldAnyway(abs)):
+	case p == outside && !listed(writers, name) && !withinAny(abs, w.land.users) &&
+		(w.land.isName(abs) || !git && w.land.heldAnyway(abs)):
 		p = inside // a route or another name, or what the user can't write anyway
 	}
 	return abs, p
-}
-
-// leadsOut says that a word is a path outside.
-func (w *walker) leadsOut(text string) bool {
-	_, p := w.locate("rm", text, false)
-	return p < protected
 }

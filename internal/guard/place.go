@@ -23,17 +23,9 @@ type place uint8
 
 const (
 	outside   place = iota
-	inHost          // in the repository that cco was started in
-	inHome          // in the user's home
 	protected       // the guard's own, and agents' settings
 	inside          // the workspace, scratch, caches, and devices that hold nothing
 )
-
-// said names a place in a sentence.
-func (p place) said() string {
-	return [...]string{"outside the workspace", "in the host repository, outside the workspace",
-		"in the user's home, outside the workspace", "part of the guard or of an agent's settings", ""}[p]
-}
 
 const maxLinks = 40
 
@@ -42,7 +34,7 @@ type terrain struct {
 	resolver  Resolver
 	seen      map[string]string // what the resolver said; asking it is what costs most
 	host      string
-	home      string
+	users     []string // the host and the user's home, which are never the system's
 	own       []string // the workspace, and its resolved form
 	free      []string // scratch and caches
 	protected []string
@@ -61,20 +53,20 @@ func newTerrain(p Policy, r Resolver) *terrain {
 	}
 	if p.Host != "" {
 		t.host = t.resolve(p.Host)
+		t.users = append(t.users, t.host)
 	}
 	names, inHome := roster.Settings()
-	t.protected = slices.Grow(slices.Clone(p.Protected), (len(t.own)+1)*(len(names)+1)+len(inHome)+2)
+	t.protected = slices.Clone(p.Protected)
 	for _, root := range t.own {
 		t.protect(root, names)
-		if p.Linked {
+		if p.Linked() {
 			t.protect(root, []string{".git"}) // which ties it to its repository
 		}
 	}
 	if p.Home != "" {
-		t.home = path.Clean(p.Home)
-		t.protect(t.home, names)
-		t.protect(t.home, inHome)
-		t.protect(t.home, []string{".config/cco", ".local/share/cco"}) // our own
+		home := path.Clean(p.Home)
+		t.users = append(t.users, home)
+		t.protect(home, slices.Concat(names, inHome, []string{".config/cco", ".local/share/cco"})) // which are our own
 	}
 	return t
 }
@@ -104,9 +96,6 @@ func (t *terrain) lookup(name string) string {
 // resolve follows links on the longest part of name that exists, the way the
 // kernel does: a ".." after a link leaves the link's target.
 func (t *terrain) resolve(name string) string {
-	if t.resolver == nil {
-		return path.Clean(name)
-	}
 	done, rest, links := "/", strings.Split(name, "/"), 0
 	for len(rest) > 0 {
 		part := rest[0]
@@ -157,11 +146,9 @@ func (t *terrain) place(name string) place {
 	case withinAny(name, t.own):
 		return inside
 	case t.host != "" && paths.Within(name, t.host):
-		return inHost
+		return outside
 	case isDevice(name) || withinAny(name, t.free):
 		return inside
-	case t.home != "" && paths.Within(name, t.home):
-		return inHome
 	}
 	return outside
 }

@@ -18,13 +18,8 @@ type Policy struct {
 	Host string `json:"host,omitempty"`
 	// Home is what the agent's HOME holds.
 	Home string `json:"home,omitempty"`
-	// Linked says that the workspace is a linked worktree of Host, whose
-	// refs and configuration are shared, and not a clone of its own.
-	Linked bool `json:"linked,omitempty"`
-	// GitDir is the git directory of the workspace, and GitCommonDir the one
-	// that holds the shared refs. They are equal in a clone.
-	GitDir       string `json:"git_dir,omitempty"`
-	GitCommonDir string `json:"git_common_dir,omitempty"`
+	// GitDir is the git directory of the workspace.
+	GitDir string `json:"git_dir,omitempty"`
 	// Branch is the agent's own branch.
 	Branch string `json:"branch,omitempty"`
 	// Scratch and Caches are roots outside the workspace that may be written. A strict policy has no Scratch.
@@ -36,9 +31,6 @@ type Policy struct {
 	// Tools are further tools that the agent may call, by name: those of its
 	// MCP servers. A tool that nobody named is denied.
 	Tools []string `json:"tools,omitempty"`
-	// Exchange is what the agent's CCO_EXCHANGE holds, where it has one. What
-	// may be written there is for Scratch to say.
-	Exchange string `json:"exchange,omitempty"`
 	// AuditSocket is where denials are reported.
 	AuditSocket string `json:"audit_socket,omitempty"`
 	// AuditLog is the file that denials are written to where nobody listens.
@@ -69,9 +61,8 @@ func (p *Policy) set(f jsontext.Field) error {
 	for _, known := range [...]struct {
 		name string
 		to   any
-	}{{"workspace", &p.Workspace}, {"host", &p.Host}, {"home", &p.Home}, {"linked", &p.Linked}, {"git_dir", &p.GitDir},
-		{"git_common_dir", &p.GitCommonDir}, {"branch", &p.Branch}, {"scratch", &p.Scratch}, {"caches", &p.Caches},
-		{"protected", &p.Protected}, {"tools", &p.Tools}, {"exchange", &p.Exchange},
+	}{{"workspace", &p.Workspace}, {"host", &p.Host}, {"home", &p.Home}, {"git_dir", &p.GitDir}, {"branch", &p.Branch},
+		{"scratch", &p.Scratch}, {"caches", &p.Caches}, {"protected", &p.Protected}, {"tools", &p.Tools},
 		{"audit_socket", &p.AuditSocket}, {"audit_log", &p.AuditLog}} {
 		if known.name == f.Name {
 			if !fill(known.to, f.Value) {
@@ -88,8 +79,6 @@ func fill(to any, v jsontext.Value) (ok bool) {
 	switch to := to.(type) {
 	case *string:
 		*to, ok = v.Text()
-	case *bool:
-		*to, ok = v.Bool()
 	case *[]string:
 		*to, ok = v.Texts()
 	}
@@ -101,7 +90,7 @@ func (p Policy) Validate() error {
 	if p.Workspace == "" {
 		return errors.New("policy has no workspace")
 	}
-	single := []string{p.Workspace, p.Host, p.Home, p.GitDir, p.GitCommonDir, p.Exchange}
+	single := []string{p.Workspace, p.Host, p.Home, p.GitDir}
 	for _, name := range slices.Concat(single, p.Scratch, p.Caches, p.Protected) {
 		if name != "" && !path.IsAbs(name) {
 			return errors.New("policy path " + name + " is not absolute")
@@ -113,11 +102,8 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Strict is the policy without directories for temporary files.
-func (p Policy) Strict() Policy {
-	p.Scratch = nil
-	return p
-}
+// Linked says that the workspace's .git leads elsewhere, as a linked worktree's does.
+func (p Policy) Linked() bool { return p.GitDir != "" && p.GitDir != path.Join(p.Workspace, ".git") }
 
 // CacheRoots names the directories below home in which build tools keep what they can fetch or build again.
 func CacheRoots(home string) []string {

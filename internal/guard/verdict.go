@@ -20,7 +20,6 @@ const (
 	RuleSelf       Rule = "guard-settings"   // the settings of the guard and of agents
 	RuleDeputy     Rule = "acts-elsewhere"   // a program that has somebody else act
 	RuleAgent      Rule = "starts-agent"     // another agent, outside this guard
-	RuleTyped      Rule = "typed-into"       // a program that would be told by typing what to do
 )
 
 // Verdict is what Decide says. The zero value denies.

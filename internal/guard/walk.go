@@ -19,7 +19,6 @@ const (
 type walker struct {
 	policy Policy
 	land   *terrain
-	typed  bool   // what a program would ask for is typed later, unseen
 	source string // the command as the agent wrote it
 	fixed  *arg   // where denials point at while a text within the command is walked
 	steps  int
@@ -30,20 +29,13 @@ type walker struct {
 // scope is what a subshell has a copy of.
 type scope struct {
 	dir   string // "" if it can't be known
-	stack []string
 	vars  map[string]string
 	funcs map[string]bool
 }
 
-// input is the standard input of a command.
-type input struct {
-	given bool   // it comes from a pipe, a file or the command itself
-	text  string // what the command itself says, "" for anything else
-}
-
 func newWalker(p Policy, links Resolver, call Call) *walker {
-	w := &walker{policy: p, land: newTerrain(p, links), typed: call.Typed, scope: scope{funcs: map[string]bool{},
-		vars: map[string]string{"HOME": p.Home, "IFS": " ", "CCO_WORKSPACE": p.Workspace, "CCO_EXCHANGE": p.Exchange}}}
+	w := &walker{policy: p, land: newTerrain(p, links),
+		scope: scope{funcs: map[string]bool{}, vars: map[string]string{"HOME": p.Home, "IFS": " "}}}
 	w.moveTo(path.Clean(call.Cwd))
 	return w
 }
@@ -131,55 +123,53 @@ func (w *walker) subshell(f func()) {
 	outer := w.scope
 	w.step(1 + len(outer.vars)/16)
 	w.vars, w.funcs = maps.Clone(outer.vars), maps.Clone(outer.funcs)
-	w.stack = w.stack[:len(w.stack):len(w.stack)]
 	f()
 	w.scope = outer
 }
 
 func (w *walker) stmts(list []*syntax.Stmt) {
 	for _, s := range list {
-		w.stmt(s, input{})
+		w.stmt(s, "")
 	}
 }
 
 func (w *walker) apart(list []*syntax.Stmt) { w.subshell(func() { w.stmts(list) }) }
 
-func (w *walker) stmt(s *syntax.Stmt, in input) {
+func (w *walker) stmt(s *syntax.Stmt, stdin string) {
 	w.step(1)
 	if s.Background || s.Coprocess || s.Disown {
-		w.subshell(func() { w.redirected(s, in) })
+		w.subshell(func() { w.redirected(s, stdin) })
 		return
 	}
-	w.redirected(s, in)
+	w.redirected(s, stdin)
 }
 
 // redirected judges where a statement writes to, and then what it runs.
-func (w *walker) redirected(s *syntax.Stmt, in input) {
+func (w *walker) redirected(s *syntax.Stmt, stdin string) {
 	for _, r := range s.Redirs {
 		target := w.joined(r.Word)
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			in = input{given: true}
 			if end := r.Word.Lit(); r.Hdoc != nil && (end == "" || strings.Contains(end, `\`)) { // quoted: nothing is expanded
-				in.text = r.Hdoc.Lit()
+				stdin = r.Hdoc.Lit()
 			} else if r.Hdoc != nil {
-				in.text = w.parts(r.Hdoc.Parts, true)
+				stdin = w.parts(r.Hdoc.Parts, true)
 			}
 		case syntax.WordHdoc:
-			in = input{given: true, text: target}
+			stdin = target
 		case syntax.RdrIn, syntax.DplIn:
-			in = input{given: true}
+			stdin = ""
 		default:
 			if r.Op != syntax.DplOut || strings.Trim(target, "0123456789-") != "" {
 				w.write(w.argOf(r.Word, target))
 			}
 		}
 	}
-	w.command(s.Cmd, in)
+	w.command(s.Cmd, stdin)
 }
 
 // command walks any command. Branches are walked one after the other, and the body of a loop once.
-func (w *walker) command(cmd syntax.Command, in input) {
+func (w *walker) command(cmd syntax.Command, stdin string) {
 	switch c := cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
@@ -188,39 +178,22 @@ func (w *walker) command(cmd syntax.Command, in input) {
 			w.assign(a, len(c.Args) == 0)
 		}
 		if len(args) > 0 {
-			w.run(args, in)
+			w.run(args, stdin)
 		}
 	case *syntax.Subshell:
 		w.apart(c.Stmts)
-	case *syntax.Block:
-		w.stmts(c.Stmts)
-	case *syntax.IfClause:
-		w.stmts(c.Cond)
-		w.stmts(c.Then)
-		if c.Else != nil {
-			w.step(1)
-			w.command(c.Else, in)
-		}
-	case *syntax.WhileClause:
-		w.stmts(c.Cond)
-		w.stmts(c.Do)
 	case *syntax.ForClause:
 		w.loop(c)
-	case *syntax.CaseClause:
-		w.joined(c.Word)
-		for _, item := range c.Items {
-			w.stmts(item.Stmts)
-		}
 	case *syntax.BinaryCmd:
 		if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
-			w.stmt(c.X, in)
-			w.stmt(c.Y, in)
+			w.stmt(c.X, stdin)
+			w.stmt(c.Y, stdin)
 			return
 		}
-		w.subshell(func() { w.stmt(c.X, in) })
-		w.subshell(func() { w.stmt(c.Y, input{given: true}) })
+		w.subshell(func() { w.stmt(c.X, stdin) })
+		w.subshell(func() { w.stmt(c.Y, "") })
 	case *syntax.FuncDecl:
-		if w.subshell(func() { w.stmt(c.Body, in) }); c.Name != nil { // zsh has functions without one
+		if w.subshell(func() { w.stmt(c.Body, stdin) }); c.Name != nil { // zsh has functions without one
 			w.funcs[c.Name.Value] = true
 		}
 	case *syntax.DeclClause:
@@ -229,12 +202,12 @@ func (w *walker) command(cmd syntax.Command, in input) {
 		}
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			w.stmt(c.Stmt, in)
+			w.stmt(c.Stmt, stdin)
 		}
 	case *syntax.CoprocClause:
-		w.subshell(func() { w.stmt(c.Stmt, in) })
+		w.subshell(func() { w.stmt(c.Stmt, stdin) })
 	default:
-		w.substitutions(c)
+		w.within(c)
 	}
 }
 
@@ -243,22 +216,25 @@ func (w *walker) loop(c *syntax.ForClause) {
 	if l, ok := c.Loop.(*syntax.WordIter); ok {
 		value := hole
 		for _, a := range w.fields(l.Items) {
-			if len(l.Items) == 1 || w.leadsOut(a.text) {
+			if _, p := w.locate("rm", a.text, false); len(l.Items) == 1 || p == outside {
 				value = a.text
 			}
 		}
 		w.vars[l.Name.Value] = value
 	} else {
-		w.substitutions(c.Loop)
+		w.within(c.Loop)
 	}
 	w.stmts(c.Do)
 }
 
-// substitutions walks the commands within something whose value does not matter.
-func (w *walker) substitutions(node syntax.Node) {
+// within walks the commands within something else: a block, a loop, a condition, or a word whose value does not matter.
+func (w *walker) within(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		w.step(1)
 		switch n := n.(type) {
+		case *syntax.Stmt:
+			w.stmt(n, "")
+			return false
 		case *syntax.CmdSubst:
 			w.apart(n.Stmts)
 			return false
@@ -274,7 +250,7 @@ func (w *walker) substitutions(node syntax.Node) {
 func (w *walker) assign(a *syntax.Assign, lasts bool) {
 	w.step(1)
 	if a.Name == nil || a.Naked || a.Index != nil || a.Array != nil {
-		w.substitutions(a)
+		w.within(a)
 		if a.Name != nil && !a.Naked {
 			w.vars[a.Name.Value] = hole
 		}

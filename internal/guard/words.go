@@ -68,14 +68,14 @@ func (w *walker) parts(list []syntax.WordPart, quoted bool) string {
 			text = w.parts(p.Parts, true)
 		case *syntax.ParamExp:
 			if text = w.parameter(p); !quoted {
-				text = strings.Map(splitting, text)
+				text = splitting.Replace(text)
 			}
 			w.step(len(text) / 512)
 		case *syntax.ProcSubst:
 			w.apart(p.Stmts)
 			text = "/dev/fd/63"
 		default:
-			w.substitutions(part)
+			w.within(part)
 		}
 		if b.WriteString(text); b.Len() > maxValue+len(w.source) {
 			return hole
@@ -85,12 +85,7 @@ func (w *walker) parts(list []syntax.WordPart, quoted bool) string {
 }
 
 // splitting makes gaps of what an unquoted value is split at.
-func splitting(r rune) rune {
-	if r == ' ' || r == '\t' || r == '\n' {
-		return rune(gap[0])
-	}
-	return r
-}
+var splitting = strings.NewReplacer(" ", gap, "\t", gap, "\n", gap)
 
 // homed expands a ~ in front of a text. Other users have their homes beside this one's.
 func (w *walker) homed(text string) string {
@@ -143,6 +138,6 @@ func (w *walker) parameter(p *syntax.ParamExp) string {
 		}
 		return other
 	}
-	w.substitutions(p)
+	w.within(p)
 	return hole
 }

@@ -99,7 +99,7 @@ func (r repo) asideRefs(ctx context.Context) (said wire.Said, err error) {
 // indexCommit makes a commit of a copy of the index: the agent may be at work on its own. What is in conflict is there
 // as HEAD has it. Of an index that is too large a part is copied, which git refuses.
 func (r repo) indexCommit(ctx context.Context, head string) (commit, left string, err error) {
-	dir, err := os.MkdirTemp("", "cco-index-")
+	dir, err := os.MkdirTemp(r.gitDir, "cco-index-") // a cage without mounts can write nowhere else
 	if err != nil {
 		return "", "", err
 	}

@@ -65,11 +65,10 @@ var rows = [...]Row{
 			Free: "update_plan request_user_input request_user_input_async get_goal create_goal update_goal spawn_agent wait " +
 				"wait_agent close_agent send_input send_message resume_agent followup_task interrupt_agent list_agents sleep " +
 				"curr_time list_mcp_resources list_mcp_resource_templates read_mcp_resource write_stdin_poll tool_search",
-			Input: "write_stdin",
+			Input: "write_stdin", // about which it asks no hook
 		},
 		// It writes a namespace and the name of a tool in it as one word.
 		Spaces: []string{"clock", "collaboration", "multi_agent_v1"},
-		Types:  true, // its write_stdin asks no hook
 	},
 	{
 		Name: "gemini", Programs: []string{"gemini", "gemini-cli"}, Provider: "gemini",

@@ -54,8 +54,6 @@ type Row struct {
 	Tools Tools
 	// Spaces are the words that it puts in front of the names of harmless tools.
 	Spaces []string
-	// Types says that it can type into a program that it has started, without its hook being asked.
-	Types bool
 }
 
 // Package is an npm package in the version that cco was tried with.

@@ -156,16 +156,16 @@ func (v *View) machine(t *part, name string, kind fs.FileMode) {
 			t.link(name, target)
 		}
 	case kind.IsRegular():
-		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, File: true})
+		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, File: true, Found: true})
 	case !kind.IsDir():
 	case v.Foreign && Shut(name), name == v.home: // which is made new
 		t.dir(name)
 	case !v.holdsMount(name):
-		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, Host: true})
+		*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, Host: true, Found: true})
 	default:
 		entries, err := os.ReadDir(name)
 		if t.left -= len(entries); t.left < 0 || err != nil {
-			*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, Host: true})
+			*t.mounts = append(*t.mounts, jail.Mount{Source: name, Target: name, Host: true, Found: true})
 			return
 		}
 		t.dir(name)

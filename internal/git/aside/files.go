@@ -29,8 +29,11 @@ func (r *Repo) Holds(ctx context.Context) (h Holds, err error) {
 	if hooks := user.HooksInTree(); hooks != "" {
 		h.hold(filepath.Join(user.Top, hooks))
 	}
+	subs := make(chan error, 1)
+	inSubs := Holds{}
+	go func() { subs <- inSubs.submodules(ctx, user, maxNested) }() // each asks a git
 	list, err := user.Worktrees(ctx)
-	if err != nil {
+	if err := errors.Join(<-subs, err); err != nil {
 		return h, err
 	}
 	for _, w := range list {
@@ -38,7 +41,8 @@ func (r *Repo) Holds(ctx context.Context) (h Holds, err error) {
 			h.Kept = append(h.Kept, real)
 		}
 	}
-	return h, h.submodules(ctx, user, maxNested)
+	h.Kept, h.Empty = append(h.Kept, inSubs.Kept...), inSubs.Empty
+	return h, nil
 }
 
 // maxNested bounds how deep submodules are in each other.

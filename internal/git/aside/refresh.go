@@ -49,31 +49,29 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 	if err := errors.Join(os.MkdirAll(p.dir, 0o700), p.linkTheirs()); err != nil {
 		return err
 	}
+	var config []byte
+	configured := make(chan error, 1)
+	go func() {
+		var err error
+		config, err = p.config(ctx)
+		configured <- err
+	}()
 	now, err := p.now(ctx)
-	if err != nil {
+	if err := errors.Join(<-configured, err); err != nil {
 		return err
 	}
 	resumes, err := p.resumes(ctx, b, now)
 	if err != nil {
 		return err
 	}
-	files, err := p.files(ctx, now, b, resumes)
+	files, err := p.files(config, now, b, resumes)
 	if err != nil {
 		return err
 	}
-	if err := p.replace(files, resumes); err != nil {
-		return err
-	}
-	// A cage with mounts shows this one, read-only, over the other.
-	if err := whole.Write(filepath.Join(p.dir, "config"), files["config"], 0o600); err != nil {
-		return err
-	}
-	if index, ok := files[p.at("index")]; ok {
-		err = whole.Write(p.index(), index, 0o600)
-	} else if !resumes {
-		err = tree.Remove(p.index())
-	}
-	if err != nil {
+	kept := make(chan error, 1)
+	go func() { kept <- p.keepIndex(files, resumes) }() // it waits for the disk
+	shown := filepath.Join(p.dir, "config")             // by a cage with mounts, read-only, over the other
+	if err := errors.Join(p.replace(files, resumes), os.WriteFile(shown, files["config"], 0o600), <-kept); err != nil {
 		return err
 	}
 	next := &began{GitDir: p.user.GitDir, CommonDir: p.user.CommonDir, Open: true, Refs: now.refs, Head: now.head,
@@ -82,6 +80,17 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 		next.Own[branch] = true
 	}
 	return p.save(next)
+}
+
+// keepIndex writes down the index that the cage is given.
+func (p *part) keepIndex(files map[string][]byte, resumes bool) error {
+	if index, ok := files[p.at("index")]; ok {
+		return whole.Write(p.index(), index, 0o600)
+	}
+	if resumes {
+		return nil
+	}
+	return tree.Remove(p.index())
 }
 
 // linkTheirs prepares the place at which the cage has the user's objects: a directory for a mount, or else a link.
@@ -104,6 +113,10 @@ func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
 	if st, err := os.Lstat(filepath.Join(p.gitDir, "index")); err != nil || !st.Mode().IsRegular() {
 		return false, nil //nolint:nilerr // it is lost, and the user's takes its place
 	}
+	theirs, _ := os.ReadFile(filepath.Join(p.user.GitDir, "index"))
+	if kept, err := os.ReadFile(p.index()); err == nil && bytes.Equal(theirs, kept) {
+		return true, nil
+	}
 	var lists [2][]byte
 	for i, env := range [][]string{nil, {"GIT_INDEX_FILE=" + p.index()}} {
 		var err error
@@ -116,11 +129,7 @@ func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
 
 // files are what the private repository has of the user's, by their paths in it: all that git reads of a repository,
 // and unless the agent resumes what it had under way, HEAD with its reflogs and the index.
-func (p *part) files(ctx context.Context, now state, b *began, resumes bool) (map[string][]byte, error) {
-	config, err := p.config(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (p *part) files(config []byte, now state, b *began, resumes bool) (map[string][]byte, error) {
 	borrowed, err := p.alternates()
 	if err != nil {
 		return nil, err

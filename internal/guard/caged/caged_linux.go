@@ -1,6 +1,7 @@
 package caged
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/tree"
-	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Run runs a program in the cage, and returns when it and all its descendants are gone.
@@ -31,19 +31,24 @@ func (c *Cage) Run(ctx context.Context, e box.Exec) error {
 	if c.Way == Nothing {
 		return cage.Plain(ctx, runs, e, proc.Cmd{Argv: e.Argv, Dir: e.Dir, Env: c.User.Env})
 	}
-	limits := cage.LimitsFor(&box.Box{}, e)
-	p, err := c.plan(e, limits)
-	if err != nil {
-		return err
+	me, limits := cage.Me(), cage.LimitsFor(&box.Box{}, e)
+	held := &cage.Cage{Tool: c.Tool, Name: "guard", User: me, Limits: limits, Registry: runs,
+		Plan: &jail.Plan{Bare: c.bare(), Shared: true, Network: !c.Alone, UID: me.UID, GID: me.GID}}
+	if !c.Alone {
+		held.Plan.Mounts = []jail.Mount{{Layer: c.Dir}}
 	}
-	held := &cage.Cage{Tool: c.Tool, Name: "guard", User: cage.Me(), Plan: p, Limits: limits, Registry: runs}
 	if !c.bare() {
 		held.Scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
 	}
-	if err := c.Await(); err != nil {
-		return err
+	var failed error
+	held.Late = func() (p *jail.Plan, err error) {
+		if p, failed = c.plan(e, limits); failed == nil {
+			failed = c.Await()
+		}
+		return p, failed
 	}
-	return held.Run(ctx, e)
+	err := held.Run(ctx, e)
+	return cmp.Or(failed, err) // and not that the init has been ended
 }
 
 // plan decides everything that the init will do.
@@ -66,6 +71,9 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	v.Hide(c.Data)
 	for _, name := range []string{"cco", "cco-box", "cco-guard"} { // settings of agents name the hook
 		v.Show(filepath.Join(filepath.Dir(c.Tool), name), false)
+	}
+	if program, ok := host.Real(c.Program); ok && !paths.Within(program, c.Worktree) {
+		v.ShowAnew(program) // it may lie in scratch, of which the cage has its own
 	}
 	if c.bare() {
 		return c.barePlan(p, v, e)
@@ -175,14 +183,12 @@ func (c *Cage) keep(v *host.View) error {
 		}
 	}
 	for _, name := range c.Kept {
-		st, err := os.Lstat(name)
+		m, err := kept(name)
 		if err != nil {
 			return err
 		}
-		if st.Mode()&os.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a link, which an agent could replace; put there what it leads to", name)
-		}
-		v.Add(jail.Mount{Source: name, Target: name, File: !st.IsDir(), Host: st.IsDir()})
+		m.Host = !m.File
+		v.Add(m)
 	}
 	for _, name := range c.Empty {
 		if err := os.MkdirAll(name, 0o755); err != nil { // as git itself does where a submodule is not checked out
@@ -193,42 +199,49 @@ func (c *Cage) keep(v *host.View) error {
 	return nil
 }
 
+// kept shows something of the worktree as it is.
+func kept(name string) (jail.Mount, error) {
+	st, err := os.Lstat(name)
+	if err != nil {
+		return jail.Mount{}, err
+	}
+	if st.Mode()&os.ModeSymlink != 0 {
+		err = fmt.Errorf("%s is a link, which an agent could replace; put there what it leads to", name)
+	}
+	return jail.Mount{Source: name, Target: name, File: !st.IsDir()}, err
+}
+
 // hold keeps what starts something later in the worktree as it is. What is missing becomes an empty directory, which
 // nobody can write to and which Release removes. The agent's own directories are layers of the cage's own, because
 // agents write there and end if they can't; its own files that are missing are files without settings.
 func (c *Cage) hold(v *host.View) error {
 	missing := c.Missing()
-	dirs, files := settings()
-	for _, name := range append(dirs, files...) {
-		at := filepath.Join(c.Worktree, name)
-		st, err := os.Lstat(at)
-		switch {
-		case slices.Contains(missing, name):
-		case err != nil:
-			return err
-		case st.Mode()&os.ModeSymlink != 0:
-			return fmt.Errorf("%s is a link, which an agent could replace; put there what it leads to", at)
-		case st.IsDir() && c.owns(name):
-			layer, err := c.layer("own", name)
-			if err != nil {
-				return err
-			}
-			v.Add(jail.Mount{Source: at, Target: at, Write: true, Layer: layer})
-		default:
-			v.Add(jail.Mount{Source: at, Target: at, File: !st.IsDir()})
-		}
-	}
-	if err := whole.Write(c.made(), []byte(strings.Join(missing, "\n")), 0o600); err != nil {
+	if err := os.WriteFile(c.made(), []byte(strings.Join(missing, "\n")), 0o600); err != nil {
 		return err
 	}
-	for _, name := range missing {
-		m, err := c.fill(name)
+	dirs, files := settings()
+	for _, name := range append(dirs, files...) {
+		show := c.asItIs
+		if slices.Contains(missing, name) {
+			show = c.fill
+		}
+		m, err := show(name)
 		if err != nil {
 			return err
 		}
 		v.Add(m)
 	}
 	return nil
+}
+
+// asItIs shows what is at a name in the worktree.
+func (c *Cage) asItIs(name string) (jail.Mount, error) {
+	m, err := kept(filepath.Join(c.Worktree, name))
+	if err == nil && !m.File && c.owns(name) {
+		m.Write = true
+		m.Layer, err = c.layer("own", name)
+	}
+	return m, err
 }
 
 // fill makes something at a name in the worktree, so that something else can be mounted there.
@@ -238,7 +251,7 @@ func (c *Cage) fill(name string) (m jail.Mount, err error) {
 		none := filepath.Join(c.Dir, "none.json")
 		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err == nil {
-			err = errors.Join(f.Close(), whole.Write(none, []byte("{}\n"), 0o644))
+			err = errors.Join(f.Close(), os.WriteFile(none, []byte("{}\n"), 0o644))
 		}
 		return jail.Mount{Source: none, Target: at, File: true}, err
 	}

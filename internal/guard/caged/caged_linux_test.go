@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
+	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/programs"
 )
@@ -94,6 +95,50 @@ func TestOnlyTheWorktreeCanBeWritten(t *testing.T) {
 	p.cage.Release()
 	if all := must.Get(os.ReadDir(p.worktree))(t); len(all) != 2 {
 		t.Errorf("left in the worktree: %v", all)
+	}
+}
+
+// Guards against a cage that does not start because somebody was at work in a directory that is shown in parts.
+func TestWhatVanishesMeanwhileIsLeftOut(t *testing.T) {
+	p := newPlace(t, "bash")
+	at := func(name string) string { return filepath.Join(p.outside, name) }
+	lay(t, map[string]string{at("stays/file"): "", at("now-a-file"): "", at("now-a-dir/file"): ""})
+	var out, errs bytes.Buffer
+	e := box.Exec{Argv: []string{"ls", p.outside}, Dir: p.worktree, Stdout: &out, Stderr: &errs}
+	limits := cage.LimitsFor(&box.Box{}, e)
+	plan := must.Get(p.cage.plan(e, limits))(t)
+	for _, name := range []string{"stays", "gone", "now-a-file"} {
+		plan.Mounts = append(plan.Mounts, Mount{Source: at(name), Target: at(name), Host: true, Found: true})
+	}
+	for _, name := range []string{"gone-too", "stays/gone", "now-a-dir"} {
+		plan.Mounts = append(plan.Mounts, Mount{Source: at(name), Target: at(name), File: true, Found: true})
+	}
+	runs := cage.Registry{Dir: filepath.Join(p.cage.Dir, "runs")}
+	must.Do(t, runs.Open())
+	held := &cage.Cage{Tool: p.cage.Tool, Name: "guard", User: cage.Me(), Plan: plan, Limits: limits, Registry: runs}
+	if err := held.Run(t.Context(), e); err != nil {
+		t.Fatalf("%v\n%s", err, errs.String())
+	}
+	if got := out.String(); !strings.Contains(got, "stays\n") || strings.Contains(got, "gone") {
+		t.Errorf("it sees %q", got)
+	}
+}
+
+// Guards against a program that the cage itself has put out of sight.
+func TestAProgramInScratchIsThere(t *testing.T) {
+	for _, way := range []Way{Namespaces, Landlock} {
+		t.Run(string(way), func(t *testing.T) {
+			p := newPlace(t, "")
+			p.cage.Way, p.cage.Program = way, filepath.Join(p.outside, "agent")
+			lay(t, map[string]string{p.cage.Program: "#!/bin/sh\necho here\n", p.outside + "/beside": "theirs\n"})
+			must.Do(t, os.Chmod(p.cage.Program, 0o755))
+			var out, errs bytes.Buffer
+			e := box.Exec{Argv: []string{p.cage.Program}, Dir: p.worktree, Stdout: &out, Stderr: &errs}
+			if err := p.cage.Run(t.Context(), e); err != nil || out.String() != "here\n" {
+				t.Errorf("%v: %q\n%s", err, out.String(), errs.String())
+			}
+			p.shell(t, `no sh -c ': >> `+p.cage.Program+`'; no cat `+p.outside+`/beside; no rm `+p.cage.Program)
+		})
 	}
 }
 

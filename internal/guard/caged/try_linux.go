@@ -38,10 +38,10 @@ func (c *Cage) Probes() []string {
 // is outside the worktree.
 func (c *Cage) Try(ctx context.Context, outside string) ([]probe.Finding, error) {
 	bait, done, err := c.bait(ctx, outside)
+	defer done()
 	if err != nil {
 		return nil, err
 	}
-	defer done()
 	data, err := json.Marshal(bait)
 	if err != nil {
 		return nil, err
@@ -63,40 +63,41 @@ func (c *Cage) Try(ctx context.Context, outside string) ([]probe.Finding, error)
 	return found, nil
 }
 
-// bait lays out what the probes look for.
+// bait lays out what the probes look for, until done is called.
 func (c *Cage) bait(ctx context.Context, outside string) (b probe.Bait, done func(), err error) {
+	var undo []func() error
+	done = func() {
+		for _, f := range undo {
+			_ = f()
+		}
+	}
 	b = probe.Bait{Repo: filepath.Join(outside, "repository"), Tool: c.Tool, Mine: c.Worktree, Init: 1,
 		Marker: "cco-cage-outside", Socket: filepath.Join(outside, "socket"),
 		Abstract: fmt.Sprintf("@cco-cage-%d", os.Getpid())}
-	logins, _ := filepath.Glob(filepath.Join(c.User.Home, ".ssh", "*"))
+	b.Logins, _ = filepath.Glob(filepath.Join(c.User.Home, ".ssh", "*"))
 	if c.bare() {
 		b.Init = 0
 	}
-	b.Logins = logins
-	if err := os.MkdirAll(b.Repo, 0o700); err != nil {
-		return b, nil, err
+	err = errors.Join(os.MkdirAll(b.Repo, 0o700), os.WriteFile(filepath.Join(b.Repo, "tracked"), []byte("yours\n"), 0o600))
+	for _, at := range []string{b.Socket, b.Abstract} {
+		l, failed := new(net.ListenConfig).Listen(ctx, "unix", at)
+		if failed == nil {
+			undo = append(undo, l.Close)
+		}
+		err = errors.Join(err, failed)
 	}
-	if err := os.WriteFile(filepath.Join(b.Repo, "tracked"), []byte("yours\n"), 0o600); err != nil {
-		return b, nil, err
-	}
-	var listen net.ListenConfig
-	path, err := listen.Listen(ctx, "unix", b.Socket)
 	if err != nil {
-		return b, nil, err
-	}
-	abstract, err := listen.Listen(ctx, "unix", b.Abstract)
-	if err != nil {
-		return b, nil, errors.Join(err, path.Close())
+		return b, done, err
 	}
 	in, hold, err := os.Pipe()
 	if err != nil {
-		return b, nil, errors.Join(err, path.Close(), abstract.Close())
+		return b, done, err
 	}
+	undo = append(undo, hold.Close)
 	other, err := proc.Start(ctx, proc.Cmd{Argv: []string{c.Tool, "probe", "wait", b.Marker}, Stdin: in, TiedToUs: true})
 	_ = in.Close()
-	if err != nil {
-		return b, nil, errors.Join(err, path.Close(), abstract.Close(), hold.Close())
+	if err == nil {
+		b.Pid, undo = other.Pid(), append(undo, other.Wait)
 	}
-	b.Pid = other.Pid()
-	return b, func() { _, _, _, _ = path.Close(), abstract.Close(), hold.Close(), other.Wait() }, nil
+	return b, done, err
 }

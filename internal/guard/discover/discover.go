@@ -3,11 +3,13 @@
 package discover
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
@@ -48,33 +50,25 @@ func everyForm(names ...string) (forms []string) {
 // repository fills in what git's own files say about the workspace.
 func repository(p *guard.Policy) error {
 	name := filepath.Join(p.Workspace, ".git")
-	info, err := os.Stat(name)
-	if errors.Is(err, os.ErrNotExist) {
+	content, err := hook.ReadFile(name)
+	switch target, isFile := strings.CutPrefix(string(content), "gitdir: "); {
+	case errors.Is(err, os.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case errors.Is(err, syscall.EISDIR):
+		p.GitDir = name
+	case err != nil:
 		return err
-	}
-	p.GitDir, p.GitCommonDir = name, name
-	if !info.IsDir() {
-		content, err := hook.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		target, ok := strings.CutPrefix(string(content), "gitdir: ")
-		if !ok {
-			return errors.New(name + " is not a git file")
-		}
+	case !isFile:
+		return errors.New(name + " is not a git file")
+	default:
 		p.GitDir = paths.From(p.Workspace, strings.TrimSpace(target))
-		p.GitCommonDir = p.GitDir
 		if common, err := hook.ReadFile(filepath.Join(p.GitDir, "commondir")); err == nil {
-			p.Linked = true
-			p.GitCommonDir = paths.From(p.GitDir, strings.TrimSpace(string(common)))
+			p.Host = cmp.Or(p.Host, filepath.Dir(paths.From(p.GitDir, strings.TrimSpace(string(common)))))
 		}
 	}
-	if p.Linked && p.Host == "" {
-		p.Host = filepath.Dir(p.GitCommonDir)
+	head, _ := hook.ReadFile(filepath.Join(p.GitDir, "HEAD"))
+	if branch, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/"); ok {
+		p.Branch = branch
 	}
-	p.Branch = hook.Branch(p.GitDir)
 	return nil
 }

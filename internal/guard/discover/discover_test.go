@@ -24,7 +24,7 @@ func TestLinkedWorktree(t *testing.T) {
 	write(t, own+"/commondir", "../..\n")
 	write(t, own+"/HEAD", "ref: refs/heads/agent/x\n")
 	p := must.Get(discover.Policy(tree, "", base+"/home"))(t)
-	if !p.Linked || p.Host != host || p.GitDir != own || p.GitCommonDir != host+"/.git" || p.Branch != "agent/x" {
+	if !p.Linked() || p.Host != host || p.GitDir != own || p.Branch != "agent/x" {
 		t.Errorf("got %+v", p)
 	}
 }
@@ -33,14 +33,14 @@ func TestCloneOfItsOwn(t *testing.T) {
 	tree := t.TempDir()
 	write(t, tree+"/.git/HEAD", "0123456789\n")
 	p := must.Get(discover.Policy(tree, "", "/h"))(t)
-	if p.Linked || p.Host != "" || p.GitDir != tree+"/.git" || p.Branch != "" {
+	if p.Linked() || p.Host != "" || p.GitDir != tree+"/.git" || p.Branch != "" {
 		t.Errorf("got %+v", p)
 	}
 }
 
 func TestPlainDirectoryAndBrokenGitFile(t *testing.T) {
 	tree := t.TempDir()
-	if p, err := discover.Policy(tree, "/host", "/h"); err != nil || p.Linked || p.GitDir != "" || p.Host != "/host" {
+	if p, err := discover.Policy(tree, "/host", "/h"); err != nil || p.Linked() || p.GitDir != "" || p.Host != "/host" {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	write(t, tree+"/.git", "nonsense")

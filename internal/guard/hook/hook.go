@@ -83,11 +83,14 @@ func (h Hook) decide() result {
 	if err != nil {
 		return result{verdict: broken("the guard has no policy: " + err.Error())}
 	}
-	call, err := h.call()
+	data, err := readAll(h.In)
+	var call guard.Call
+	if err == nil {
+		call, err = guard.ParseCall(data)
+	}
 	if err != nil {
 		return result{verdict: broken("the guard can't read the call: " + err.Error()), policy: policy}
 	}
-	call.Typed = agent.Types
 	return result{guard.Decide(policy, Links{}, call), call, policy}
 }
 
@@ -97,15 +100,6 @@ func (h Hook) policy() (guard.Policy, error) {
 		return guard.Policy{}, err
 	}
 	return guard.ParsePolicy(data)
-}
-
-// call reads the input.
-func (h Hook) call() (guard.Call, error) {
-	data, err := readAll(h.In)
-	if err != nil {
-		return guard.Call{}, err
-	}
-	return guard.ParseCall(data)
 }
 
 // answer prints the verdict so that the agent acts on it. Where the kernel holds the agent, a denial is only reported.

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"os"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,16 +19,6 @@ func ReadFile(name string) ([]byte, error) {
 		return nil, &os.PathError{Op: "read", Path: name, Err: err}
 	}
 	return data, nil
-}
-
-// Branch reads the branch that HEAD of a git directory is on; "" if none.
-func Branch(gitDir string) string {
-	head, _ := ReadFile(gitDir + "/HEAD")
-	name, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
-	if !ok {
-		return ""
-	}
-	return name
 }
 
 // Links resolves links on the real file system.

@@ -73,11 +73,6 @@ func (v Value) Texts() (list []string, ok bool) {
 	return list, true
 }
 
-// Bool is true or false. Null is false.
-func (v Value) Bool() (b, ok bool) {
-	return v.Raw == "true", v.Raw == "true" || v.Raw == "false" || v.Null()
-}
-
 // reader reads a text from a place on.
 type reader struct {
 	text string

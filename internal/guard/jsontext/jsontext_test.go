@@ -38,7 +38,6 @@ func same(t *testing.T, text string) {
 		t.Fatalf("%v, want %v: %.200q", err, valid, text)
 	}
 	agree(t, text, v.Text)
-	agree(t, text, v.Bool)
 	agree(t, text, v.Texts)
 	agree(t, text, func() (fields map[string]json.RawMessage, ok bool) {
 		if v.Object() {

@@ -83,9 +83,6 @@ func (i Installation) checkPolicy() Finding {
 		f.Detail = fmt.Sprintf("%s: %v", i.Policy(), err)
 	case filepath.Clean(p.Workspace) != i.Dir:
 		f.Detail = fmt.Sprintf("%s is about %s", i.Policy(), p.Workspace)
-	case p.Linked && hook.Branch(p.GitDir) != p.Branch:
-		f.State, f.Detail = Loose, fmt.Sprintf("it lets the agent commit on %q, and the worktree is on %q", p.Branch,
-			hook.Branch(p.GitDir))
 	default:
 		f.State = On
 	}

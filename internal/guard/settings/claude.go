@@ -6,12 +6,6 @@ import "slices"
 func Claude() *Adapter {
 	return &Adapter{
 		agent: "claude", start: `claude --setting-sources "" --settings `, own: true, past: true,
-		gaps: []string{
-			"a hook of the repository's own .claude/settings.json, which may rewrite a call after the guard has seen it, " +
-				"unless claude is started as said",
-			"a program that the agent runs and that rewrites .claude/settings.local.json, unless claude is started as said",
-			"claude --bare, or CLAUDE_CODE_SIMPLE in its environment, which drop all hooks but managed ones",
-		},
 		drops:  []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"},
 		format: inJSON,
 		// With onFailure a hook that can't be started, or is killed, blocks too; older versions of claude ignore it.
@@ -22,7 +16,6 @@ func Claude() *Adapter {
 		system:      []key{{managedOnly, true}},
 		offBy:       []key{{"disableAllHooks", true}},
 		overrules:   true,
-		managedHold: true,
 		managedOnly: managedOnly,
 		others:      claudeOthers,
 	}

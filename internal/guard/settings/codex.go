@@ -17,14 +17,8 @@ import (
 func Codex() *Adapter {
 	return &Adapter{
 		agent: "codex", start: "codex -c features.hooks=true", past: true,
-		gaps: []string{
-			"a repository's .codex/config.toml with features.hooks = false, unless codex is started as said",
-			"a change of the hook in config.toml, which codex then no longer trusts and skips without a word",
-			"a guard that is deleted, killed or too slow: codex lets the call through",
-		},
 		format:      format{read: readTOML, merge: codexMerge, strip: codexStrip, needed: true},
 		offBy:       []key{{"features.hooks", false}, {"features.codex_hooks", false}},
-		managedHold: true,
 		managedOnly: "allow_managed_hooks_only",
 		others:      codexOthers,
 	}

@@ -11,11 +11,6 @@ import (
 func Gemini() *Adapter {
 	return &Adapter{
 		agent: "gemini", start: "GEMINI_CLI_TRUST_WORKSPACE=true gemini",
-		gaps: []string{
-			"a repository's .gemini/settings.json with hooksConfig.enabled = false",
-			"a folder that gemini doesn't trust: it then runs no hooks",
-			"a guard that is deleted, killed or too slow: gemini lets the call through",
-		},
 		format:  inJSON,
 		handler: handler{Type: "command", Timeout: hookSeconds * 1000},
 		named:   true,

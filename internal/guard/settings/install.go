@@ -48,13 +48,13 @@ func (i Installation) adapter(agent string) (*Adapter, error) {
 // ErrNoHook begins to say of which agent the guard knows no hooks.
 var ErrNoHook = errors.New("the guard has no hook for")
 
-// Launch is how to start an agent so that the guard holds as far as it can, and Gaps what it can't hold.
-func (i Installation) Launch(agent string) (line string, gaps []string, err error) {
+// Launch is how to start an agent so that the guard holds as far as it can.
+func (i Installation) Launch(agent string) (line string, err error) {
 	a, err := i.adapter(agent)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	return i.launch(a), a.gaps, nil
+	return i.launch(a), nil
 }
 
 func (i Installation) launch(a *Adapter) string {

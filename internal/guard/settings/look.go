@@ -87,7 +87,7 @@ func (l *look) find() {
 
 // switches looks for what switches all hooks off, or all but managed ones.
 func (l *look) switches() {
-	held := l.managedHold && l.in.name == "managed"
+	held := l.managedOnly != "" && l.in.name == "managed"
 	if m := l.named("managed"); l.in.name != "managed" && at(m.tree, l.managedOnly) == true {
 		l.add("managed hooks only", Off, m.file+" lets only managed hooks run", "cco guard install --system, as root")
 	}

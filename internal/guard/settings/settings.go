@@ -24,7 +24,6 @@ type Adapter struct {
 	start string
 	own   bool     // start ends with the name of a settings file of our own
 	past  bool     // started so, it passes over the repository's settings
-	gaps  []string // ways of losing the hook that the settings of one worktree can't hold
 	drops []string // variables by which it drops hooks
 
 	format
@@ -35,9 +34,7 @@ type Adapter struct {
 	offBy   []key   // what switches all hooks off
 	// overrules says that of two files that switch hooks off or on only the stronger counts.
 	overrules bool
-	// managedHold says that hooks in the machine's file can't be switched off by another one.
-	managedHold bool
-	// managedOnly is the key by which the machine's file lets no other hooks run.
+	// managedOnly is the key by which the machine's file lets no other hooks run. Its own can't be switched off then.
 	managedOnly string
 	// ofRoot says that the machine's file is read only if nobody else can change it.
 	ofRoot bool

@@ -37,7 +37,7 @@ func parse(args []string) (c call) {
 		}
 		name, _, glued := strings.Cut(arg, "=")
 		switch name {
-		case "--git-dir", "--work-tree", "--bare":
+		case "--git-dir", "--bare":
 			c.aimed = true
 		}
 		if glued || !takesValue(name) || len(args) == 0 {

@@ -72,7 +72,7 @@ func (k *keeper) boundGit(p guard.Policy) []string {
 func (k *keeper) policy() (p guard.Policy, err error) {
 	p = guard.Policy{
 		Workspace: k.place.Workspace, Home: k.place.Home, Branch: k.rec.Branch,
-		GitDir: path.Join(k.place.Workspace, ".git"), GitCommonDir: path.Join(k.place.Workspace, ".git"),
+		GitDir: path.Join(k.place.Workspace, ".git"),
 		// The home is the session's own and goes with it.
 		Scratch: []string{"/tmp", "/var/tmp", "/dev/shm", k.place.Home}, Caches: guard.CacheRoots(k.place.Home),
 		Protected: []string{path.Dir(k.place.Tool)},
@@ -81,7 +81,6 @@ func (k *keeper) policy() (p guard.Policy, err error) {
 		p.Host = k.rec.Repo
 	}
 	p.Scratch = append(p.Scratch, k.place.Exchange)
-	p.Exchange = k.place.Exchange
 	p.AuditSocket = path.Join(k.place.Exchange, auditSocket)
 	return p, p.Validate()
 }

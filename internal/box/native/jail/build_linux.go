@@ -44,7 +44,10 @@ func (p *Plan) build(res *Result) error {
 		return err
 	}
 	for i, m := range p.Mounts {
-		if err := p.place(root, trees[i], m); err != nil {
+		if m.Found && trees[i] < 0 {
+			continue
+		}
+		if err := p.place(root, trees[i], m); err != nil && !m.Found {
 			return step("mount "+m.Target, err)
 		}
 	}
@@ -108,7 +111,7 @@ func (p *Plan) openTrees() ([]int, error) {
 			continue
 		}
 		fd, err := openSource(m)
-		if errors.Is(err, unix.EACCES) && p.Become {
+		if errors.Is(err, unix.EACCES) && p.Become || m.lost(err) {
 			fd, err = -1, nil
 		}
 		if err != nil {
@@ -127,12 +130,17 @@ func (p *Plan) openTrees() ([]int, error) {
 			continue
 		}
 		fd, err := openSource(m)
-		if err != nil {
+		if err != nil && !m.lost(err) {
 			return nil, step("open "+m.Source, err)
 		}
 		trees[i] = fd
 	}
 	return trees, nil
+}
+
+// lost says that the source of a Found mount is no longer what was found.
+func (m Mount) lost(err error) bool {
+	return m.Found && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR))
 }
 
 // OpenTree clones the source of a mount, with everything mounted in it and with the mount's access rights.

@@ -106,6 +106,9 @@ type Mount struct {
 	Layer string
 	// Soft skips a mount whose target is not available because the program has put something else in its place.
 	Soft bool
+	// Found says that the source was found in a list of a directory. It is left out if it has become something else since,
+	// or is gone: others on the host may write there.
+	Found bool
 }
 
 // LayerProc is the layer that is missing if the kernel does not mount a /proc.

@@ -95,7 +95,7 @@ func cantStart(res Result, name string, code int, err error) Result {
 	case err != nil:
 		res.Err = name + ": " + err.Error()
 	case code == 127:
-		res.Err = name + ": not found in the box"
+		res.Err = name + ": not found inside"
 	default:
 		res.Err = name + ": not executable"
 	}

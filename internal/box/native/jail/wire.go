@@ -39,7 +39,8 @@ func (p *Plan) Encode() []byte {
 		w.text(m.Source)
 		w.text(m.Target)
 		w.text(m.Layer)
-		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Own, m.Empty, m.Host, m.Soft} {
+		for _, b := range []bool{m.File, m.Write, m.Device, m.Handed, m.Plain, m.Copy, m.Own, m.Empty, m.Host, m.Soft,
+			m.Found} {
 			w.flag(b)
 		}
 	}
@@ -85,7 +86,7 @@ func (p *Plan) decode(data []byte) error {
 	for i := range p.Mounts {
 		m := Mount{Source: r.text(), Target: r.text(), Layer: r.text()}
 		for _, b := range []*bool{&m.File, &m.Write, &m.Device, &m.Handed, &m.Plain, &m.Copy, &m.Own,
-			&m.Empty, &m.Host, &m.Soft} {
+			&m.Empty, &m.Host, &m.Soft, &m.Found} {
 			*b = r.flag()
 		}
 		p.Mounts[i] = m
