@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,47 +27,53 @@ type examination struct {
 	cat     *git.CatFile
 	book    *book
 	secrets *scanner
-	scan    bool // the patch being read is a commit's own
+	single  bool // there is one commit
+	scan    bool // the patch that is read is a commit's own
+	whole   bool // it is the one from the base to the tip
 	changes []*change
-	odd     map[*change][]oddity
+	odd     map[*change]*Finding // lines that are not seen for what they are
 	marks   map[*change][]line
 	unlined []*change       // of commits, without lines that git shows
 	moved   map[string]bool // objects of files that were removed, with their modes
 	arrived map[string]bool // objects of new files
 
-	compiled map[string]*regexp.Regexp
-
 	findings []Finding
 	notes    []string
+	err      error // the first
 }
 
-func (x *examination) run() (err error) {
-	x.book, x.secrets, x.odd = newBook(), newScanner(), map[*change][]oddity{}
-	x.marks = map[*change][]line{}
-	commits, err := x.messages()
-	if err != nil {
-		return err
-	}
-	// One commit's patch is the whole patch.
-	x.scan = len(commits) == 1 && commits[0].parent == x.in.Base
-	if err := readPatch(x.ctx, x.host, (*tipSink)(x), nil, x.patchArgs("diff-tree", "-r", x.in.Base,
-		x.in.Tip)...); err != nil {
-		return err
-	}
-	if !x.scan {
-		merges := "--diff-merges=first-parent"
-		if x.in.Remerge {
-			merges = "--diff-merges=remerge"
-		}
-		args := x.patchArgs("log", "--format=%x00%H", merges, "--root", "--stdin")
-		if err := readPatch(x.ctx, x.host, (*historySink)(x), x.revisions(), args...); err != nil {
-			return err
+// run does one step after the other. The first error ends it: what read something only keeps it in err.
+func (x *examination) run() error {
+	x.book, x.secrets = newBook(), newScanner()
+	x.odd, x.marks = map[*change]*Finding{}, map[*change][]line{}
+	for _, step := range []func(){x.messages, x.patches, x.scanBinaries, x.judge} {
+		if x.err == nil {
+			step()
 		}
 	}
-	if err := x.scanBinaries(); err != nil {
-		return err
+	return x.err
+}
+
+func (x *examination) fail(err error) {
+	if x.err == nil {
+		x.err = err
 	}
-	return x.judge()
+}
+
+// patches reads what has changed, and what each commit has changed. One commit's patch is the whole patch.
+func (x *examination) patches() {
+	x.scan, x.whole = x.single, true
+	x.fail(readPatch(x.ctx, x.host, x, nil, x.patchArgs("diff-tree", "-r", x.in.Base, x.in.Tip)...))
+	if x.single || x.err != nil {
+		return
+	}
+	x.scan, x.whole = true, false
+	merges := "--diff-merges=first-parent"
+	if x.in.Remerge {
+		merges = "--diff-merges=remerge"
+	}
+	args := x.patchArgs("log", "--format=%x00%H", merges, "--root", "--stdin")
+	x.fail(readPatch(x.ctx, x.host, x, x.revisions(), args...))
 }
 
 // patchArgs are the arguments of a git that writes patches which nothing but the objects decides.
@@ -87,133 +92,93 @@ func (x *examination) revisions() *strings.Reader {
 	return strings.NewReader(all)
 }
 
-type commit struct{ oid, parent string }
-
-// messages lists the new commits and looks for secrets in them: in what they say, as git decodes it, and in all that
-// their objects hold.
-func (x *examination) messages() (all []commit, err error) {
-	c := x.host.Cmd("log", "-z", "--no-color", "--no-decorate", "--no-notes", "--no-show-signature", "--no-patch",
-		"--encoding=UTF-8", "--format=%H %P%n%an <%ae>%n%cn <%ce>%n%B", "--stdin")
+// messages looks for secrets in the new commits: in all that their objects hold, in every encoding if they name one.
+func (x *examination) messages() {
+	c := x.host.Cmd("rev-list", "--parents", "--stdin")
 	c.Stdin = x.revisions()
-	read := map[string]map[string]bool{}
 	var oids []string
-	err = x.host.Scan(x.ctx, c, 0, func(rec []byte) error {
-		head, text, _ := strings.Cut(string(rec), "\n")
-		f := strings.Fields(head)
-		if len(f) == 0 {
-			return nil
-		}
-		one := commit{oid: f[0]}
-		if len(f) > 1 {
-			one.parent = f[1]
-		}
-		all, oids, read[f[0]] = append(all, one), append(oids, f[0]), map[string]bool{}
-		x.message(one.oid, text, read[one.oid])
+	x.fail(x.host.Scan(x.ctx, c, '\n', func(b []byte) error {
+		f := strings.Fields(string(b))
+		oids = append(oids, f[0])
+		x.single = len(oids) == 1 && len(f) > 1 && f[1] == x.in.Base
 		return nil
-	})
-	if err != nil {
-		return all, err
+	}))
+	if x.object(x.in.Tip); x.err != nil { // which starts it
+		return
 	}
-	if _, err := x.object(x.in.Tip); err != nil { // starts it
-		return all, err
-	}
-	return all, x.cat.Each(oids, maxBlob, func(o git.Object) error {
-		x.message(o.OID, string(o.Data), read[o.OID])
+	x.fail(x.cat.Each(oids, maxBlob, func(o git.Object) error {
+		texts := []string{string(o.Data)}
 		if bytes.Contains(o.Data, []byte("\nencoding ")) {
-			for _, text := range decodings(o.Data) {
-				x.message(o.OID, text, read[o.OID])
-			}
+			texts = append(texts, decodings(o.Data)...)
+		}
+		read := map[string]bool{}
+		for _, text := range texts {
+			x.message(o.OID, text, read)
 		}
 		return nil
-	})
+	}))
 }
 
 // message looks for secrets in the text of a commit, each line once.
 func (x *examination) message(oid, text string, read map[string]bool) {
-	no := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if author := strings.TrimPrefix(strings.TrimPrefix(line, "author "), "committer "); author != line {
-			line, _, _ = strings.Cut(author, "> ")
-			line += ">"
+			line, _, _ = strings.Cut(author, "> ") // what follows is the time
 		}
 		if !read[line] && !strings.HasPrefix(line, "tree ") && !strings.HasPrefix(line, "parent ") {
 			read[line] = true
-			x.secrets.line("", oid, no, []byte(line))
+			x.secrets.line("", oid, 0, []byte(line))
 		}
-		no++
 	}
 	x.secrets.close(oid)
 }
 
-// tipSink takes the patch from the base to the tip, for all rules.
-type tipSink examination
-
-func (s *tipSink) file(c *change) {
-	x := (*examination)(s)
-	x.changes = append(x.changes, c)
-	c.keep = c.isLink() || len(x.book.rowsOf(c.path)) > 0 || languageOf(c.path) != nil || namesOf(c.path) != nil ||
-		x.hooks != ""
+// file, line and end take a patch: that from the base to the tip for all rules, and that of each commit for secrets and
+// what else stays in the history.
+func (x *examination) file(c *change) {
+	if x.whole {
+		x.changes = append(x.changes, c)
+		c.keep = c.isLink() || len(x.book.rowsOf(c.path)) > 0 || languageOf(c.path) != nil || listingOf(c.path) != nil ||
+			x.hooks != ""
+	}
 }
 
-func (s *tipSink) line(c *change, added bool, no int, text []byte) {
-	x := (*examination)(s)
-	if added {
-		if x.scan {
-			x.secrets.line(c.path, c.commit, no, text)
-		}
-		if unseen(text) {
-			x.odd[c] = append(x.odd[c], oddities(c.path, no, text)...)
-		}
-		if marked(c.path, text) != nil && len(x.marks[c]) < maxMarks {
-			x.marks[c] = append(x.marks[c], line{no: no, text: string(text)})
-		}
+func (x *examination) line(c *change, added bool, no int, text []byte) {
+	if added && x.scan {
+		x.secrets.line(c.path, c.commit, no, text)
 	}
-	if !c.keep {
+	if !x.whole {
 		return
 	}
-	if len(text) > maxText {
-		text = text[:maxText]
+	if added && unseen(text) {
+		x.oddity(c, no, text)
+	}
+	if added && len(x.marks[c]) < maxMarks && marked(c.path, text) != nil {
+		x.marks[c] = append(x.marks[c], line{no: no, text: string(text)})
 	}
 	kept := &c.removed
 	if added {
 		kept = &c.added
 	}
-	if len(*kept) == maxKept {
+	switch {
+	case !c.keep:
+	case len(*kept) == maxKept:
 		c.cut = true
+	default:
+		*kept = append(*kept, line{no, c.hunk, string(text[:min(len(text), maxText)])})
+	}
+}
+
+func (x *examination) end(c *change) {
+	if !x.scan {
 		return
 	}
-	*kept = append(*kept, line{no, c.hunk, string(text)})
-}
-
-func (s *tipSink) end(c *change) error {
-	if x := (*examination)(s); x.scan {
-		return x.scanned(c)
-	}
-	return nil
-}
-
-// historySink takes the patch of each commit, for secrets and what else stays in the history.
-type historySink examination
-
-func (s *historySink) file(*change) {}
-
-func (s *historySink) line(c *change, added bool, no int, text []byte) {
-	if added {
-		s.secrets.line(c.path, c.commit, no, text)
-	}
-}
-
-func (s *historySink) end(c *change) error { return (*examination)(s).scanned(c) }
-
-// scanned ends the search for secrets in the lines of a commit's file.
-func (x *examination) scanned(c *change) error {
 	x.secrets.close(c.commit)
 	x.secrets.file(c)
 	if c.binary && !c.gone() && !x.secrets.skips(c.path) {
 		x.unlined = append(x.unlined, c)
 	}
-	return nil
 }
 
 // maxText is how much of a line is kept for the rules.
@@ -225,8 +190,13 @@ func (x *examination) add(f Finding) {
 	x.findings = append(x.findings, f)
 }
 
+// tell records a finding about a line.
+func (x *examination) tell(c *change, k Kind, d Danger, l line, sign, says string) {
+	x.add(Finding{Kind: k, Danger: d, Path: c.path, Line: l.no, Text: show(sign, l.text), Says: says})
+}
+
 // judge turns what was gathered into findings.
-func (x *examination) judge() error {
+func (x *examination) judge() {
 	x.moved, x.arrived = map[string]bool{}, map[string]bool{}
 	for _, c := range x.changes {
 		if c.gone() {
@@ -236,22 +206,19 @@ func (x *examination) judge() error {
 			x.arrived[c.isOID] = true
 		}
 	}
-	x.names()
-	for _, check := range []func() error{x.places, x.repositories, x.lists, x.checks, x.unknown, x.blobs, x.twins} {
-		if err := check(); err != nil {
-			return err
+	for _, check := range []func(){x.names, x.places, x.repositories, x.lists, x.checks, x.unknown, x.blobs, x.twins,
+		x.weakened, x.marked} {
+		check()
+	}
+	for _, c := range x.changes {
+		if f := x.odd[c]; f != nil {
+			x.add(*f)
 		}
 	}
-	x.weakened()
-	x.marked()
-	x.hidden()
 	if len(x.secrets.found) == maxSecrets {
 		x.note(fmt.Sprintf("secrets after the first %d", maxSecrets))
 	}
-	secrets, err := x.news()
-	if err != nil {
-		return err
-	}
+	secrets := x.news()
 	for i := range x.findings {
 		f := &x.findings[i]
 		f.Text, f.Says, f.Path = x.secrets.mask(f.Text), x.secrets.mask(f.Says), x.secrets.mask(f.Path)
@@ -263,49 +230,34 @@ func (x *examination) judge() error {
 		f.Text = safetext.Line(f.Text)
 		x.add(f)
 	}
-	return nil
 }
 
-// mask hides secrets in words of ours.
-func (s *scanner) mask(text string) string {
-	return Report{Groups: []Group{{Findings: s.found}}}.Mask(text)
-}
-
-// blob reads a file whole; what is larger than is read is cut.
-func (x *examination) blob(oid string) (string, error) {
-	o, err := x.object(oid)
-	if err != nil || o.Kind != "blob" {
-		return "", err
+// blob reads a file whole; what is larger than is read is empty.
+func (x *examination) blob(oid string) string {
+	o := x.object(oid)
+	if o.Kind != "blob" {
+		return ""
 	}
 	if o.Size > maxBlob {
 		x.note("files of more than 32 MiB")
 	}
-	return string(o.Data), nil
+	return string(o.Data)
 }
 
 // maxBlob is how large a file may be that is read whole.
 const maxBlob = 32 << 20
 
-func (x *examination) object(name string) (o git.Object, err error) {
+func (x *examination) object(name string) (o git.Object) {
+	var err error
 	if x.cat == nil {
 		if x.cat, err = x.host.CatFile(x.ctx); err != nil {
-			return o, err
+			x.fail(err)
+			return o
 		}
 	}
-	return x.cat.Get(name, maxBlob)
-}
-
-// re compiles an expression of a table once.
-func (x *examination) re(s string) *regexp.Regexp {
-	re := x.compiled[s]
-	if re == nil {
-		if x.compiled == nil {
-			x.compiled = map[string]*regexp.Regexp{}
-		}
-		re = regexp.MustCompile(s)
-		x.compiled[s] = re
-	}
-	return re
+	o, err = x.cat.Get(name, maxBlob)
+	x.fail(err)
+	return o
 }
 
 func (x *examination) note(what string) {

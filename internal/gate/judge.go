@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,42 +12,36 @@ import (
 )
 
 // places judges every change by where it is.
-func (x *examination) places() error {
+func (x *examination) places() {
 	for _, c := range x.changes {
 		rows := x.book.rowsOf(c.path)
 		if c.isLink() { // it can stand for a whole directory
 			rows = slices.Concat(rows, x.book.rowsOf(c.path+"/x"))
 		}
 		if x.hooks != "" && strings.HasPrefix(fold(c.path)+"/", fold(x.hooks)+"/") {
-			rows = append(rows[:len(rows):len(rows)], &place{kind: "commit", says: "git runs it as a hook"})
+			rows = append(rows[:len(rows):len(rows)], &place{Kind: "commit", Says: "git runs it as a hook"})
 		}
 		told := map[Kind]bool{}
 		for _, r := range rows {
-			if r.kind == "" || told[r.kind] {
+			if r.Kind == "" || told[r.Kind] {
 				continue
 			}
-			told[r.kind] = true
-			if err := x.place(c, r); err != nil {
-				return err
-			}
+			told[r.Kind] = true
+			x.place(c, r)
 		}
 		x.modes(c)
 	}
-	return nil
 }
 
 // place says what a row has to say of a change.
-func (x *examination) place(c *change, r *place) error {
-	f := Finding{Kind: r.kind, Danger: r.danger, Path: c.path, Says: r.says, answer: r.response()}
-	if r.read != nil && !c.isLink() && c.wasOID != c.isOID {
-		was, is, wrong, err := x.both(c, r.read)
-		if err != nil {
-			return err
-		}
+func (x *examination) place(c *change, r *place) {
+	f := Finding{Kind: r.Kind, Danger: r.Danger, Path: c.path, Says: r.Says, answer: r.response()}
+	if r.Read != nil && !c.isLink() && c.wasOID != c.isOID {
+		was, is, wrong := x.both(c, r.Read)
 		if wrong == nil {
 			x.keys(c, r, was, is)
 			if c.was == c.is || c.fresh() || c.gone() {
-				return nil
+				return
 			}
 		} else {
 			f.Says += ", and it can't be read: " + safetext.Fit(safetext.Line(wrong.Error()), 120)
@@ -55,16 +50,17 @@ func (x *examination) place(c *change, r *place) error {
 	}
 	switch {
 	case c.gone():
-		f.Says = "was removed: it " + strings.TrimPrefix(f.Says, "it ")
+		f.Says = "was removed: it " + f.Says
 	case c.is == git.ModeLink:
-		f.Says = "is a link: it " + strings.TrimPrefix(f.Says, "it ")
+		f.Says = "is a link: it " + f.Says
 	case c.is == git.ModeExec && c.was != git.ModeExec && !c.fresh():
-		f.Says = "can be started now: it " + strings.TrimPrefix(f.Says, "it ")
+		f.Says = "can be started now: it " + f.Says
 	}
-	if c.binary || c.cut {
-		f.Danger = High
-		f.Says += map[bool]string{true: ", and nobody can read it",
-			false: ", and has more lines than are looked at"}[c.binary]
+	switch {
+	case c.binary:
+		f.Danger, f.Says = High, f.Says+", and nobody can read it"
+	case c.cut:
+		f.Danger, f.Says = High, f.Says+", and has more lines than are looked at"
 	}
 	lines, sign := c.added, "+"
 	if len(lines) == 0 {
@@ -76,7 +72,6 @@ func (x *examination) place(c *change, r *place) error {
 	}
 	f.show(list, c.plus+c.minus)
 	x.add(f)
-	return nil
 }
 
 // shownLine is a line or a value for a person.
@@ -92,21 +87,19 @@ const (
 )
 
 var (
-	tellsMost = expr(`(?i)https?://|\b(?:curl|wget|eval|exec\w*|system|spawn\w*|popen|subprocess|child_process|` +
-		`base64|sudo|nc|netcat|powershell|iex|sh|bash|zsh|python3?|node|npx|perl|ruby|osascript|rm|dd|ssh|scp)\b|\$\(|\x60`)
-	tellsSome = expr(`(?i)\b(?:command|run\w*|script\w*|hooks?|entry|args|env|allow\w*|permissions?|mcp\w*|` +
-		`task\w*|import|require|include|source|load|path|url|key|token|on|exec)\b`)
-	tellsLittle = expr(`^[\s{}()\[\],;:'"\x60]*$|^\s*(?:#|//|--|;|<!--|/?\*)|^\s*"?(?:version|name|\$schema)"?\s*[:=]`)
+	tellsMost   = named("tells-most")
+	tellsSome   = named("tells-some")
+	tellsLittle = named("tells-little")
 )
 
 // telling is how much a line says of what a file does: comments count too, but last.
 func telling(text string) int {
 	switch {
-	case tellsLittle().MatchString(text):
+	case tellsLittle.match(text):
 		return 0
-	case tellsMost().MatchString(text):
+	case tellsMost.match(text):
 		return 3
-	case tellsSome().MatchString(text):
+	case tellsSome.match(text):
 		return 2
 	}
 	return 1
@@ -143,27 +136,15 @@ func show(sign, text string) string {
 	return sign + safetext.Line(text)
 }
 
-// both reads the values of a file as it was and as it is. What is not there has none.
-func (x *examination) both(c *change, read reader) (was, is leaves, wrong, err error) {
-	one := func(oid string) leaves {
-		var text string
-		if text, err = x.blob(oid); err != nil || wrong != nil {
-			return nil
-		}
-		if wrong = readable(text); wrong != nil {
-			return nil
-		}
-		var l leaves
-		l, wrong = read(text)
-		return l
-	}
+// both reads the values of a file as it was and as it is, or says what is wrong with it. What is not there has none.
+func (x *examination) both(c *change, read reader) (was, is leaves, wrong error) {
 	if !c.fresh() {
-		was = one(c.wasOID)
+		was, wrong = read.all(x.blob(c.wasOID))
 	}
-	if !c.gone() && err == nil && wrong == nil {
-		is = one(c.isOID)
+	if !c.gone() && wrong == nil {
+		is, wrong = read.all(x.blob(c.isOID))
 	}
-	return was, is, wrong, err
+	return was, is, wrong
 }
 
 // keys says what has changed in a file of which all was read.
@@ -174,16 +155,13 @@ func (x *examination) keys(c *change, r *place, was, is leaves) {
 	}
 	var groups []*group
 	var deps []string
-	quiet := within(fold(c.path), fixtures)
+	quiet := isFixture(c.path)
 	for _, at := range changed(was, is) {
 		k := r.keyOf(at)
 		if k == nil {
-			k = &key{kind: r.kind, says: r.says, answer: r.response()}
+			k = &key{kind: r.Kind, says: r.Says, answer: r.response()}
 		}
-		answer := k.answer
-		if answer == "" && k.kind != "" {
-			answer = k.kind.row().response
-		}
+		answer := cmp.Or(k.answer, k.kind.row().response)
 		switch {
 		case k.kind == "" || quiet && answer == Tell:
 			continue
@@ -207,7 +185,7 @@ func (x *examination) keys(c *change, r *place, was, is leaves) {
 		g.show(g.list, len(g.list))
 		x.add(g.Finding)
 	}
-	x.manifest(c, deps, was, is)
+	x.manifest(c, r.Registry, deps, was, is)
 }
 
 // lineOf finds the changed line in which a key stands; 0 if there is none.
@@ -247,75 +225,50 @@ func (x *examination) modes(c *change) {
 	x.add(f)
 }
 
-// looksLoaded are names that tools load by themselves, though no row knows them.
-const looksLoaded = "*rc .*rc.* *.config.* *.conf.* *conftest* *.local.json"
-
 // known says that a row knows what a file is for.
 func (x *examination) known(p string) bool {
 	rows := x.book.rowsOf(p)
-	return len(rows) > 0 && !rows[0].vague || within(fold(p), fixtures)
+	return len(rows) > 0 && !rows[0].Vague || isFixture(p)
 }
 
-// unknown tells of new files that look like something that tools load.
-func (x *examination) unknown() error {
-	var found []string
-	dirs := map[string]bool{}
+// unknown tells of new files that look like something that tools load: by their names, or because something that begins
+// with a dot stands at the root of a package.
+func (x *examination) unknown() {
+	var found, dotted []string
+	dirs, roots := map[string]bool{}, map[string]bool{".": true}
 	for _, c := range x.changes {
 		if !c.fresh() || x.known(c.path) {
 			continue
 		}
-		dir, rest := dotPart(c.path)
-		switch {
-		case rest != "":
-			dirs[cmp.Or(dir, ".")] = true
-		case within(fold(c.path), looksLoaded) && !within(fold(c.path), "*.md *.txt *.rst *.html docs/ doc/ src/"):
+		if dot := dotPart(c.path); dot != "" {
+			dotted = append(dotted, dot)
+			dirs[path.Dir(dot)] = true
+		} else if within(fold(c.path), listed("loaded")) && !within(fold(c.path), "*.md *.txt *.rst *.html docs/ doc/ src/") {
 			found = append(found, c.path)
 		}
 	}
-	roots := map[string]bool{".": true}
 	if delete(dirs, "."); len(dirs) > 0 {
-		if err := x.entries(dirs, func(p string) {
-			if i := strings.LastIndexByte(p, '/'); i > 0 && within(fold(p), manifests) {
-				roots[p[:i]] = true
-			}
-		}); err != nil {
-			return err
+		x.entries(dirs, func(p string) {
+			roots[path.Dir(p)] = roots[path.Dir(p)] || within(fold(p), listed("manifests"))
+		})
+	}
+	for _, dot := range dotted {
+		if roots[path.Dir(dot)] && !slices.Contains(found, dot) {
+			found = append(found, dot)
 		}
 	}
-	for _, c := range x.changes {
-		if !c.fresh() || x.known(c.path) {
-			continue
-		}
-		if dir, rest := dotPart(c.path); rest != "" && roots[cmp.Or(dir, ".")] && !slices.Contains(found, rest) {
-			found = append(found, rest)
-		}
+	if len(found) > 0 {
+		x.add(Finding{Kind: "unknown", Path: found[0], Count: len(found), Text: show("+", list(found, mostLines)),
+			Says: "new files that a tool may load by itself"})
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	few := found[:min(mostLines, len(found))]
-	text := strings.Join(few, ", ")
-	if more := len(found) - len(few); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	x.add(Finding{Kind: "unknown", Path: few[0], Count: len(found), Text: show("+", text),
-		Says: "new files that a tool may load by itself"})
-	return nil
 }
 
-// manifests stand at the root of a package.
-const manifests = "package.json pyproject.toml setup.py cargo.toml go.mod gemfile composer.json pom.xml " +
-	"build.gradle* " +
-	"mix.exs pubspec.yaml *.csproj *.gemspec package.swift cmakelists.txt deno.json"
-
-// dotPart splits a path before its first part that begins with a dot: where that stands, and all up to it.
-func dotPart(p string) (dir, rest string) {
-	at := 0
-	for part := range strings.SplitSeq(p, "/") {
-		if strings.HasPrefix(part, ".") {
-			return strings.TrimSuffix(p[:at], "/"), p[:at] + part
-		}
-		at += len(part) + 1
+// dotPart is a path up to its first part that begins with a dot; "" if there is none.
+func dotPart(p string) string {
+	at := strings.Index("/"+p, "/.")
+	if at < 0 {
+		return ""
 	}
-	return "", ""
+	part, _, _ := strings.Cut(p[at:], "/")
+	return p[:at] + part
 }

@@ -89,7 +89,12 @@ func (k Kind) rank() int {
 	return slices.IndexFunc(kinds[:], func(r kindRow) bool { return r.kind == k })
 }
 
-func (k Kind) row() kindRow { return kinds[k.rank()] }
+func (k Kind) row() kindRow {
+	if i := k.rank(); i >= 0 {
+		return kinds[i]
+	}
+	return kindRow{response: Tell}
+}
 
 // Known says whether there is such a kind.
 func (k Kind) Known() bool { return k.rank() >= 0 }

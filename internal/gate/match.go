@@ -2,10 +2,8 @@ package gate
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"golang.org/x/text/cases"
@@ -108,18 +106,18 @@ type ruled struct {
 }
 
 func newBook() *book {
-	b := &book{names: map[string][]int{}, dirs: map[string][]int{}, known: map[string][]*place{}}
-	b.rows = slices.Concat(places[:], toldPlaces[:])
-	for i := range b.rows {
-		if b.rows[i].agents {
-			for _, s := range roster.Steering() {
-				if (strings.HasSuffix(s, "/") || strings.Contains(s, ".json")) == (b.rows[i].answer == Ask) {
-					b.put(s, i)
-				}
-			}
-		}
-		for s := range strings.FieldsSeq(b.rows[i].at) {
+	b := &book{rows: places(), names: map[string][]int{}, dirs: map[string][]int{}, known: map[string][]*place{}}
+	for i, r := range b.rows {
+		for s := range strings.FieldsSeq(r.At) {
 			b.put(s, i)
+		}
+		if !r.Agents {
+			continue
+		}
+		for _, s := range roster.Steering() {
+			if (strings.HasSuffix(s, "/") || strings.Contains(s, ".json")) == (r.Answer == Ask) {
+				b.put(s, i)
+			}
 		}
 	}
 	return b
@@ -164,25 +162,20 @@ func (b *book) find(p string) (rows []*place) {
 		}
 	}
 	slices.Sort(found)
-	fixture, prose := within(p, fixtures), within(name, "*.md *.rst *.adoc")
+	fixture, prose := isFixture(p), within(name, "*.md *.rst *.adoc")
 	for _, i := range found {
 		r := &b.rows[i]
-		if slices.ContainsFunc(rows, func(o *place) bool { return o.kind == r.kind || r.vague && o.kind != "" }) ||
-			r.kind == "build" && slices.ContainsFunc(rows, func(o *place) bool { return o.kind == "test" }) ||
-			r.response() == Tell && (fixture && r.kind != "agents" || prose && r.kind == "build") {
+		if slices.ContainsFunc(rows, func(o *place) bool { return o.Kind == r.Kind || r.Vague && o.Kind != "" }) ||
+			r.Kind == "build" && slices.ContainsFunc(rows, func(o *place) bool { return o.Kind == "test" }) ||
+			r.response() == Tell && (fixture && r.Kind != "agents" || prose && r.Kind == "build") {
 			continue
 		}
-		if rows = append(rows, r); r.kind == "" {
+		if rows = append(rows, r); r.Kind == "" {
 			break
 		}
 	}
 	return rows
 }
 
-// fixtures are directories whose files no tool runs by itself: nothing is told of what would only be told elsewhere.
-const fixtures = "testdata/ fixtures/ fixture/ __fixtures__/ testfixtures/ test-fixtures/ __mocks__/ cassettes/"
-
-// expr compiles an expression when it is first used: every start of the program would pay for it.
-func expr(s string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
-}
+// isFixture says that no tool runs a file by itself: nothing is told of what would only be told elsewhere.
+func isFixture(p string) bool { return within(fold(p), listed("fixtures")) }

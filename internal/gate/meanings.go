@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
@@ -32,40 +31,28 @@ func gives(text []byte) bool {
 	return (bytes.Contains(text, []byte("alue")) || bytes.Contains(text, []byte("<string>"))) && value().Match(text)
 }
 
-// mayJoin says whether the next line may go on with a literal, or give the value to a name.
-func mayJoin(text []byte) bool {
-	t := bytes.TrimRight(text, " \t\r,;)")
-	return len(t) > 0 && (strings.IndexByte(`"'+\.&(`, t[len(t)-1]) >= 0 || calls(text) || gives(text))
-}
-
-// joins says whether a line goes on with the one before it.
-func joins(before string, text []byte) bool {
-	t := bytes.TrimLeft(text, " \t+.&")
-	if len(t) == 0 {
-		return false
+// joined is a line together with the one before it, if that names what this one gives a value, or the other way round, or
+// if it goes on with a literal; "" otherwise.
+func joined(before, text []byte) string {
+	start, end := bytes.TrimLeft(text, " \t+.&"), bytes.TrimRight(before, " \t\r,;)")
+	switch {
+	case len(start) == 0 || len(end) == 0:
+		return ""
+	case gives(text) && calls(before):
+		return string(end) + " " + string(start)
+	case gives(before) && calls(text):
+		return string(text) + " " + string(bytes.TrimLeft(before, " \t-"))
+	case strings.IndexByte("\"'`", start[0]) >= 0 && strings.IndexByte(`"'+\.&(`, end[len(end)-1]) >= 0 && !calls(before):
+		return string(bytes.TrimRight(end, " +\\.&")) + " " + string(start)
 	}
-	was := []byte(before)
-	return strings.IndexByte("\"'`", t[0]) >= 0 && !calls(was) || gives(text) && calls(was) || calls(text) && gives(was)
+	return ""
 }
 
 // meanings are other texts that a line stands for.
-func meanings(before string, text []byte) (all []string) {
-	quotes, run, longest, escaped := 0, 0, 0, false
-	for i, b := range text {
-		switch {
-		case b == '"' || b == '\'' || b == '`':
-			quotes++
-			escaped = escaped || i > 0 && text[i-1] == '\\'
-		case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '_' ||
-			b == '-':
-			run++
-			longest = max(longest, run)
-			continue
-		}
-		run = 0
-	}
+func meanings(before, text []byte) (all []string) {
+	quotes := bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`'`)) + bytes.Count(text, []byte("`"))
 	line := string(text)
-	if escaped {
+	if bytes.Contains(text, []byte(`\"`)) || bytes.Contains(text, []byte(`\'`)) {
 		line = strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\n`, " ").Replace(line)
 		line = strings.TrimRight(strings.TrimSpace(line), `",`)
 		if strings.Count(line, `"`)%2 == 1 { // the quote that opened the cell's line
@@ -76,19 +63,17 @@ func meanings(before string, text []byte) (all []string) {
 		}
 		all = append(all, line)
 	}
-	if before != "" && value().MatchString(before) {
-		before, line = line, strings.TrimLeft(before, " \t-")
-	}
-	if before != "" {
-		line = strings.TrimRight(before, " \t\r,;)+\\.&") + " " + strings.TrimLeft(line, " \t+.&")
+	both := joined(before, []byte(line))
+	if both != "" {
+		line = both
 		all = append(all, line)
 	}
-	if quotes > 3 || before != "" {
+	if quotes > 3 || both != "" {
 		if joined := piece().ReplaceAllString(line, ""); joined != line {
 			all = append(all, joined)
 		}
 	}
-	if longest >= 16 {
+	if hasRun(text, 16, false) {
 		plain := coded().ReplaceAllStringFunc(line, decoded)
 		if plain != line {
 			all = append(all, plain)
@@ -115,23 +100,27 @@ func decoded(s string) string {
 // fake says that a value obviously stands for a secret and is none, or that a manual has printed it.
 func fake(secret string, guess bool) bool {
 	lower := strings.ToLower(secret)
-	has := func(words []string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(lower, w) })
+	has := func(text, words string) bool {
+		for w := range strings.FieldsSeq(words) {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
 	}
-	if slices.ContainsFunc(published, func(p string) bool { return strings.Contains(secret, p) }) {
+	switch {
+	case has(secret, listed("published")):
 		return true
-	}
-	if strings.Contains(secret, "-----BEGIN") {
-		return has([]string{"example", "xxxx", "...", "fake"}) || len(secret) < 120
-	}
-	if has(fakeWords) || few(secret) {
+	case strings.Contains(secret, "-----BEGIN"):
+		return has(lower, "example xxxx ... fake") || len(secret) < 120
+	case has(lower, listed("fake")) || few(secret):
 		return true
 	}
 	if !guess {
 		return false
 	}
 	// What people read has words in it, and neither figures nor capitals among them.
-	return len(secret) < 60 && has(weakWords) ||
+	return len(secret) < 60 && has(lower, listed("weak")) ||
 		!strings.ContainsAny(secret, "0123456789") && !strings.ContainsAny(secret, "!@#$%^&*+/=?") && !mixed(secret) ||
 		strings.ContainsAny(secret, "${}<>()[]") && !strings.ContainsAny(secret, "!@#%^&*")
 }
@@ -164,15 +153,10 @@ func decodings(data []byte) (all []string) {
 		}
 	}
 	seven := expr(`\+([A-Za-z0-9+/]+)-?`)().ReplaceAllStringFunc(string(data), func(s string) string {
-		b, err := base64.RawStdEncoding.DecodeString(strings.Trim(s, "+-"))
-		if err != nil || len(b) < 2 {
-			return s
+		if b, err := base64.RawStdEncoding.DecodeString(strings.Trim(s, "+-")); err == nil {
+			return strings.ReplaceAll(string(b), "\x00", "") // UTF-16
 		}
-		units := make([]uint16, len(b)/2)
-		for i := range units {
-			units[i] = uint16(b[2*i])<<8 | uint16(b[2*i+1])
-		}
-		return string(utf16.Decode(units))
+		return s
 	})
 	all = append(all, seven)
 	for _, text := range words(string(data)) {

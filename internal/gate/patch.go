@@ -3,6 +3,7 @@ package gate
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func (c *change) fresh() bool { return c.was == "" }
 type sink interface {
 	file(c *change)
 	line(c *change, added bool, no int, text []byte)
-	end(c *change) error
+	end(c *change)
 }
 
 // maxLine is how much of one line is looked at.
@@ -81,45 +82,35 @@ type patchReader struct {
 
 // next reads a line, and leaves out what is beyond maxLine.
 func (r *patchReader) next() ([]byte, error) {
-	b, err := r.in.ReadSlice('\n')
-	if err == nil {
-		return b[:len(b)-1], nil
+	b, more, err := r.in.ReadLine()
+	if !more {
+		return b, err
 	}
-	r.long = r.long[:0]
-	for errors.Is(err, bufio.ErrBufferFull) {
-		if len(r.long) < maxLine {
+	r.long = append(r.long[:0], b...)
+	for more && err == nil {
+		if b, more, err = r.in.ReadLine(); len(r.long) < maxLine {
 			r.long = append(r.long, b...)
 		}
-		b, err = r.in.ReadSlice('\n')
 	}
-	if len(r.long) < maxLine {
-		r.long = append(r.long, b...)
-	}
-	if err == nil || errors.Is(err, io.EOF) && len(r.long) > 0 {
-		return bytes.TrimSuffix(r.long, []byte("\n")), nil
-	}
-	return nil, err
+	return r.long, err
 }
 
 func (r *patchReader) all() error {
 	for {
 		b, err := r.next()
 		if errors.Is(err, io.EOF) {
-			return r.flush()
+			r.flush()
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 		switch {
 		case len(b) > 0 && b[0] == 0:
-			if err := r.flush(); err != nil {
-				return err
-			}
+			r.flush()
 			r.commit = string(b[1:])
 		case bytes.HasPrefix(b, []byte("diff --git ")):
-			if err := r.flush(); err != nil {
-				return err
-			}
+			r.flush()
 			r.now = &change{path: bothNames(string(b[len("diff --git "):])), commit: r.commit}
 		case r.now == nil:
 		case bytes.HasPrefix(b, []byte("@@ ")):
@@ -132,13 +123,12 @@ func (r *patchReader) all() error {
 	}
 }
 
-func (r *patchReader) flush() error {
-	c := r.now
-	if r.now = nil; c == nil {
-		return nil
+func (r *patchReader) flush() {
+	if c := r.now; c != nil {
+		r.begin(c)
+		r.to.end(c)
 	}
-	r.begin(c)
-	return r.to.end(c)
+	r.now = nil
 }
 
 // begin tells of a file once, when its header is complete.
@@ -152,16 +142,14 @@ func (r *patchReader) begin(c *change) {
 // header reads a line between "diff" and the first hunk.
 func (r *patchReader) header(s string) {
 	c := r.now
-	word, rest, _ := strings.Cut(s, " ")
-	switch {
-	case strings.HasPrefix(s, "new file mode "):
-		c.is = strings.TrimPrefix(s, "new file mode ")
-	case strings.HasPrefix(s, "deleted file mode "):
-		c.was = strings.TrimPrefix(s, "deleted file mode ")
-	case strings.HasPrefix(s, "old mode "):
-		c.was = strings.TrimPrefix(s, "old mode ")
-	case strings.HasPrefix(s, "new mode "):
-		c.is = strings.TrimPrefix(s, "new mode ")
+	for prefix, mode := range map[string]*string{"new file mode ": &c.is, "deleted file mode ": &c.was,
+		"old mode ": &c.was, "new mode ": &c.is} {
+		if is, ok := strings.CutPrefix(s, prefix); ok {
+			*mode = is
+			return
+		}
+	}
+	switch word, rest, _ := strings.Cut(s, " "); {
 	case word == "index":
 		oids, mode, _ := strings.Cut(rest, " ")
 		if c.wasOID, c.isOID, _ = strings.Cut(oids, ".."); mode != "" {
@@ -176,17 +164,19 @@ func (r *patchReader) header(s string) {
 	}
 }
 
+var hunkHead = expr(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+
 // hunk reads the lines that "@@ -a,b +c,d @@" announces.
 func (r *patchReader) hunk(head string) error {
-	f := strings.Fields(head)
-	if len(f) < 4 {
+	m := hunkHead().FindStringSubmatch(head)
+	if m == nil {
 		return fmt.Errorf("git wrote %s", git.Quote(git.Clip(head)))
 	}
-	minusAt, minus, ok := span(f[1], "-")
-	plusAt, plus, also := span(f[2], "+")
-	if !ok || !also {
-		return fmt.Errorf("git wrote %s", git.Quote(git.Clip(head)))
+	var n [4]int
+	for i, text := range m[1:] {
+		n[i], _ = strconv.Atoi(cmp.Or(text, "1")) // digits, or nothing; what is too large runs into the end
 	}
+	minusAt, minus, plusAt, plus := n[0], n[1], n[2], n[3]
 	c := r.now
 	r.begin(c)
 	c.hunk++
@@ -213,17 +203,6 @@ func (r *patchReader) hunk(head string) error {
 		}
 	}
 	return nil
-}
-
-// span reads "-12,3".
-func span(s, sign string) (at, n int, ok bool) {
-	s, ok = strings.CutPrefix(s, sign)
-	from, count, many := strings.Cut(s, ",")
-	at, err := strconv.Atoi(from)
-	if n = 1; many && err == nil {
-		n, err = strconv.Atoi(count)
-	}
-	return at, n, ok && err == nil && n >= 0
 }
 
 // bothNames takes the name out of "a/NAME b/NAME", which are equal because renames are not looked for.

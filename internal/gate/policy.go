@@ -13,15 +13,16 @@ type Policy struct{ Refuse, Ask, Tell []Kind }
 
 // set is what the user has said of a kind; "" if nothing.
 func (p Policy) set(k Kind) Response {
-	switch {
-	case slices.Contains(p.Refuse, k):
-		return Refuse
-	case slices.Contains(p.Ask, k):
-		return Ask
-	case slices.Contains(p.Tell, k):
-		return Tell
+	for _, r := range []Response{Refuse, Ask, Tell} {
+		if slices.Contains(*p.list(r), k) {
+			return r
+		}
 	}
 	return ""
+}
+
+func (p *Policy) list(r Response) *[]Kind {
+	return map[Response]*[]Kind{Refuse: &p.Refuse, Ask: &p.Ask, Tell: &p.Tell}[r]
 }
 
 // Response says what happens at most if a kind is found.
@@ -41,13 +42,8 @@ func (p Policy) Tighten(other Policy) (out Policy, milder []Kind) {
 		if want == Tell && p.set(k) == "" { // nothing is milder
 			want = ""
 		}
-		switch cmp.Or(want, p.set(k)) {
-		case Refuse:
-			out.Refuse = append(out.Refuse, k)
-		case Ask:
-			out.Ask = append(out.Ask, k)
-		case Tell:
-			out.Tell = append(out.Tell, k)
+		if to := out.list(cmp.Or(want, p.set(k))); to != nil {
+			*to = append(*to, k)
 		}
 	}
 	return out, milder

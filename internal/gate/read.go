@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,25 @@ import (
 
 // reader gives all values of a file by their keys, or says why it could not read every one.
 type reader func(text string) (leaves, error)
+
+// UnmarshalText finds a reader by the name that it has in tables.
+func (r *reader) UnmarshalText(b []byte) error {
+	*r = map[string]reader{"json": readJSON, "jsonc": readJSONC, "package": readPackage, "toml": readTOML,
+		"yaml": readYAML, "ini": readINI, "gomod": readGoMod, "gemfile": readGemfile, "attributes": readLines("attributes"),
+		"versions": readLines("versions"), "requirements": readLines("requirements")}[string(b)]
+	if *r == nil {
+		return fmt.Errorf("no reader %q", b)
+	}
+	return nil
+}
+
+// all reads a text, unless it is one that not every program reads the same.
+func (r reader) all(text string) (leaves, error) {
+	if err := readable(text); err != nil {
+		return nil, err
+	}
+	return r(text)
+}
 
 // leaves are values by their keys: parts apart by slashes, a slash in one as ~1 and a tilde as ~0.
 type leaves map[string]string
@@ -168,45 +188,11 @@ func readTOML(text string) (leaves, error) {
 	if _, err := toml.Decode(text, &all); err != nil {
 		return nil, err
 	}
-	out := leaves{}
-	return out, out.tree("", all, 0)
-}
-
-// tree adds what a decoder has made of a file.
-func (l leaves) tree(at string, v any, deep int) error {
-	if deep > maxDeep {
-		return errors.New("it is too deep")
+	b, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		seen := names{}
-		for name, inner := range v {
-			if err := errors.Join(seen.add(name), l.tree(below(at, name), inner, deep+1)); err != nil {
-				return err
-			}
-		}
-		if len(v) == 0 {
-			return l.put(at, "{}")
-		}
-	case []map[string]any:
-		for i, inner := range v {
-			if err := l.tree(below(at, strconv.Itoa(i)), inner, deep+1); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for i, inner := range v {
-			if err := l.tree(below(at, strconv.Itoa(i)), inner, deep+1); err != nil {
-				return err
-			}
-		}
-		if len(v) == 0 {
-			return l.put(at, "[]")
-		}
-	default:
-		return l.put(at, fmt.Sprint(v))
-	}
-	return nil
+	return readJSON(string(b))
 }
 
 func readYAML(text string) (leaves, error) {
@@ -279,6 +265,9 @@ var (
 func readINI(text string) (leaves, error) {
 	out := leaves{}
 	section, last, seen := "", "", names{}
+	if err := plainLines(text); err != nil {
+		return nil, err
+	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
 		t := strings.TrimSpace(line)
@@ -288,8 +277,6 @@ func readINI(text string) (leaves, error) {
 		}
 		switch m := iniKey().FindStringSubmatch(t); {
 		case t == "" || t[0] == '#' || t[0] == ';':
-		case strings.ContainsAny(t, "\r\v\f\u0085\u2028\u2029"):
-			return nil, errors.New("a line that ends before its end")
 		case last != "" && t != line && section != "":
 			out[last] += "\n" + t
 		case m == nil || t != line:
@@ -311,66 +298,46 @@ func readINI(text string) (leaves, error) {
 	return out, nil
 }
 
-// lineClass is what a line can be, as an expression for all of it. The first group is its name.
+// lineClass is what a line can be in a kind of files in which each stands by itself.
 type lineClass struct {
-	key  string
-	expr func() *regexp.Regexp
+	Of   string
+	Key  string     // "" if it says nothing
+	Line expression // for all of it; its first group is its name
 }
 
-// readLines reads a file in which each line stands by itself. A line that is in no class is not understood.
-func readLines(text string, classes []lineClass) (leaves, error) {
-	out := leaves{}
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.ContainsAny(line, "\r\v\f\u0085\u2028\u2029") {
-			return nil, errors.New("a line that ends before its end")
-		}
-		i := slices.IndexFunc(classes, func(c lineClass) bool { return c.expr().MatchString(line) })
-		if i < 0 {
-			return nil, fmt.Errorf("a line that is not understood: %s", strings.TrimSpace(line))
-		}
-		if classes[i].key == "" {
-			continue
-		}
-		m := classes[i].expr().FindStringSubmatch(line)
-		at := classes[i].key
-		if len(m) > 1 {
-			at = below(at, m[1])
-		} else {
-			at = below(at, line)
-		}
-		out[at] = strings.TrimPrefix(out[at]+"\n"+strings.TrimSpace(line), "\n")
+var lineClasses = table[lineClass]("lines")
+
+// plainLines says why a text has lines that end elsewhere for some programs.
+func plainLines(text string) error {
+	if strings.ContainsAny(strings.ReplaceAll(text, "\r\n", "\n"), "\r\v\f\u0085\u2028\u2029") {
+		return errors.New("it has a line that ends before its end")
 	}
-	return out, nil
+	return nil
 }
 
-var blankOrHash = lineClass{"", expr(`^\s*(?:#.*)?$`)}
-
-var attributeLines = []lineClass{blankOrHash,
-	{"text", expr(`^\s*[^\s"#]\S*(?:\s+(?:[-!]?text|text=auto|eol=(?:lf|crlf)|-?whitespace|whitespace=\S+|` +
-		`linguist-(?:language|detectable|documentation)(?:=\S+)?|conflict-marker-size=\d+|encoding=utf-?8))+\s*$`)},
-	{"text", expr(`(?i)^\s*\*\.(?:png|jpe?g|gif|ico|pdf|zip|gz|jar|woff2?|ttf|otf|eot|mp[34]|webp|exe|dll|so|` +
-		`bin|psd)\s+(?:binary|-text|-diff|\s)+$`)},
-	{"hidden", expr(`^\s*[^\s"#]\S*(?:\s+(?:[-!]?text|text=auto|eol=(?:lf|crlf)|-diff|binary|-merge|merge=union|` +
-		`diff=(?:ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|` +
-		`matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)|linguist-[\w-]+(?:=\S+)?|export-ignore|` +
-		`export-subst|gitlab-generated))+\s*$`)},
-	{"other", expr(`^.*$`)},
-}
-
-// readAttributes reads git's attributes. No line there changes what another means.
-func readAttributes(text string) (leaves, error) { return readLines(text, attributeLines) }
-
-const rubyWord = `(?:"[^"#\\]*"|'[^'\\]*'|:[a-z_]\w*)`
-
-var gemLines = []lineClass{
-	{"", expr(`^\s*(?:#.*)?$`)},
-	{"gem", expr(`^\s*gem\s*\(?\s*["']([\w.-]+)["'](?:,\s*(?:` + rubyWord + `|(?:require|platforms?|groups?)(?::|\s*=>)` +
-		`\s*(?:` + rubyWord + `|false|true|\[[\w:"', ]*\]|%i\[[\w ]*\])))*\s*\)?\s*$`)},
-	{"source", expr(`^\s*(?:source|gem)\s*\(?\s*(["'][^"'#\\]+["'])(?:,\s*(?:` + rubyWord +
-		`|\w+:\s*(?:` + rubyWord + `|false|true)))*\s*\)?(?:\s+do)?\s*$`)},
-	{"plain", expr(`^\s*(?:group\s+[:\w, ]+\s+do|end|gemspec|ruby\s+["'][\w., <>=~-]+["']|` +
-		`platforms?\s+[:\w, ]+\s+do)\s*$`)},
+// readLines reads files of a kind. A line that is in no class is not understood.
+func readLines(of string) reader {
+	return func(text string) (leaves, error) {
+		out := leaves{}
+		if err := plainLines(text); err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(text) {
+			line = strings.TrimRight(line, "\r\n")
+			i := slices.IndexFunc(lineClasses(), func(c lineClass) bool { return c.Of == of && c.Line.match(line) })
+			if i < 0 {
+				return nil, fmt.Errorf("a line that is not understood: %s", strings.TrimSpace(line))
+			}
+			c := lineClasses()[i]
+			if c.Key == "" {
+				continue
+			}
+			m := append(c.Line().FindStringSubmatch(line), line)
+			at := below(c.Key, m[1])
+			out[at] = strings.TrimPrefix(out[at]+"\n"+strings.TrimSpace(line), "\n")
+		}
+		return out, nil
+	}
 }
 
 // readGemfile reads a Gemfile that is nothing but a list.
@@ -378,26 +345,8 @@ func readGemfile(text string) (leaves, error) {
 	if strings.Contains("\n"+text, "\n=begin") || strings.Contains(text, "__END__") || strings.Contains(text, "coding") {
 		return nil, errors.New("it has text that Ruby skips")
 	}
-	return readLines(text, gemLines)
+	return readLines("gemfile")(text)
 }
-
-var versionLines = []lineClass{blankOrHash,
-	{"version", expr(`^(?:[a-z][\w-]*[ =])?\s*(?:v?\d[\w.+-]*|lts/[\w*]+|node|stable|latest|system|` +
-		`[a-z]+-\d[\w.+-]*)(?:\s+#.*)?\s*$`)}}
-
-// readVersions reads what version managers act on, if it names nothing but versions.
-func readVersions(text string) (leaves, error) { return readLines(text, versionLines) }
-
-var requirementLines = []lineClass{
-	{"", expr(`^\s*(?:#.*)?$`)},
-	{"name", expr(`^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[\w, -]*\])?\s*(?:[(]?[<>=!~]=?=?[^@/\\]*)?(?:;[^@/\\]*)?` +
-		`(?:\s--hash=\S+)*\s*\\?\s*(?:#.*)?$`)},
-	{"", expr(`^\s*--hash=\S+\s*\\?\s*$`)},
-	{"from", expr(`^.*$`)},
-}
-
-// readRequirements reads pip's lists: names, and lines that say where from.
-func readRequirements(text string) (leaves, error) { return readLines(text, requirementLines) }
 
 func readGoMod(text string) (leaves, error) {
 	f, err := modfile.Parse("go.mod", []byte(text), nil)
@@ -429,13 +378,14 @@ func goModLine(out leaves, verb string, words []string) {
 
 // changed gives the keys whose values differ, sorted.
 func changed(was, is leaves) (keys []string) {
-	for k, v := range is {
-		if old, ok := was[k]; !ok || old != v {
-			keys = append(keys, k)
-		}
+	all := maps.Clone(was)
+	if all == nil {
+		all = leaves{}
 	}
-	for k := range was {
-		if _, ok := is[k]; !ok {
+	maps.Copy(all, is)
+	for k := range all {
+		old, had := was[k]
+		if now, has := is[k]; had != has || old != now {
 			keys = append(keys, k)
 		}
 	}
@@ -445,11 +395,9 @@ func changed(was, is leaves) (keys []string) {
 
 // keyOf finds what a row knows of a key; nil if nothing.
 func (p *place) keyOf(at string) *key {
-	for i := range p.keys {
-		for s := range strings.FieldsSeq(p.keys[i].paths) {
-			if keyMatch(s, at) {
-				return &p.keys[i]
-			}
+	for i := range p.Key {
+		if slices.ContainsFunc(p.Key[i].paths, func(s string) bool { return keyMatch(s, at) }) {
+			return &p.Key[i]
 		}
 	}
 	return nil
@@ -463,34 +411,16 @@ func keyMatch(pattern, at string) bool {
 			return true
 		}
 		k, restK, moreK := strings.Cut(at, "/")
-		if p != "*" && p != k && (!strings.Contains(p, "*") || !starMatch(p, k)) {
-			return false
+		if ok := p == k; !ok {
+			if ok, _ = path.Match(p, k); !ok {
+				return false
+			}
 		}
 		if !moreP || !moreK {
 			return moreP == moreK || restP == "**"
 		}
 		pattern, at = restP, restK
 	}
-}
-
-// starMatch compares a part with one that has stars in it, and whose brackets are plain text.
-func starMatch(p, k string) bool {
-	pieces := strings.Split(p, "*")
-	if !strings.HasPrefix(k, pieces[0]) {
-		return false
-	}
-	k = k[len(pieces[0]):]
-	for i, piece := range pieces[1:] {
-		if i == len(pieces)-2 {
-			return strings.HasSuffix(k, piece)
-		}
-		at := strings.Index(k, piece)
-		if at < 0 {
-			return false
-		}
-		k = k[at+len(piece):]
-	}
-	return true
 }
 
 // lastPart is a key's name for a person.

@@ -3,10 +3,10 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,22 +21,18 @@ const generic = "generic-api-key"
 // scanner looks for secrets in lines. It compiles an expression when its keyword is seen for the first time.
 type scanner struct {
 	rules    []gitleaks.Rule
-	guess    []bool // by rule
 	global   *gitleaks.Allow
 	words    *keywords
 	of       [][]int // rules of a word
 	compiled map[string]*regexp.Regexp
 	allowed  map[string]bool // paths
 
-	hits    []hit // keywords of the present line
-	marks   []int // which rules were tried on it, by a number that grows
-	upTo    []int // and how far
-	mark    int
-	reaches map[string]int
-	open    []block
-	last    string // the line before, and its file
-	lastIn  string
-	whole   string // the line that the present text was made from; "" if it is the line itself
+	hits   []hit // keywords of the present line
+	upTo   []int // how far a rule was tried on it
+	open   []block
+	last   []byte // the line before, and its file
+	lastIn string
+	whole  string // the line that the present text was made from; "" if it is the line itself
 
 	found []Finding
 	index map[string]int
@@ -55,6 +51,7 @@ const (
 	maxSecrets = 1000
 	shortLine  = 320  // is looked at as a whole
 	before     = 128  // of a keyword in a longer one
+	behind     = 256  // it, and to the end of the word there
 	farthest   = 4096 // behind it
 )
 
@@ -63,15 +60,14 @@ type hit struct{ rule, at int }
 
 func newScanner() *scanner {
 	table := gitleaks.Load()
-	s := &scanner{rules: slices.Concat(table.Rules, ownRules[:]), global: &table.Global,
+	s := &scanner{rules: slices.Concat(table.Rules, ownRules()), global: &table.Global,
 		compiled: map[string]*regexp.Regexp{}, allowed: map[string]bool{}, index: map[string]int{}}
-	for i, r := range s.rules {
-		s.guess = append(s.guess, i >= len(table.Rules) || slices.Contains(guesses, r.ID))
-	}
-	s.marks, s.upTo, s.reaches = make([]int, len(s.rules)), make([]int, len(s.rules)), map[string]int{}
+	s.upTo = make([]int, len(s.rules))
 	at := map[string]int{}
 	var words []string
-	for i, r := range s.rules {
+	for i := range s.rules {
+		r := &s.rules[i]
+		r.Guess = r.Guess || inList("guesses", r.ID)
 		for _, w := range r.Keywords {
 			if _, ok := at[w]; !ok {
 				at[w] = len(words)
@@ -116,28 +112,19 @@ func (s *scanner) line(path, commit string, no int, text []byte) {
 	}
 	s.fill(text, path, commit)
 	found := s.scan(path, commit, no, text)
-	if len(text) > maxPieces {
-		s.last, s.lastIn = "", ""
-		return
+	if s.lastIn != path || len(text) > maxPieces {
+		s.last = s.last[:0]
 	}
-	before := ""
-	if s.lastIn == path && s.last != "" && joins(s.last, text) {
-		before = s.last
-	}
-	s.last, s.lastIn = "", path
-	if mayJoin(text) {
-		s.last = string(text)
-	}
-	if found {
-		return
-	}
-	s.whole = string(text)
-	for _, meant := range meanings(before, text) {
-		if s.scan(path, commit, no, []byte(meant)) {
-			break
+	if !found && len(text) <= maxPieces {
+		s.whole = string(text)
+		for _, meant := range meanings(s.last, text) {
+			if s.scan(path, commit, no, []byte(meant)) {
+				break
+			}
 		}
+		s.whole = ""
 	}
-	s.whole = ""
+	s.last, s.lastIn = append(s.last[:0], text[:min(len(text), maxPieces)]...), path
 }
 
 // scan looks at a text with all rules.
@@ -151,21 +138,18 @@ func (s *scanner) scan(path, commit string, no int, text []byte) bool {
 	if len(s.hits) == 0 {
 		return false
 	}
-	found, guessed := false, false
-	for pass := range 2 { // guesses come last
-		s.mark++
+	found := false
+	for _, guess := range []bool{false, true} { // what is sure comes first
 		for _, h := range s.hits {
-			if s.guess[h.rule] != (pass == 1) {
-				guessed = guessed || s.guess[h.rule]
-				continue
-			}
-			if pass == 1 && s.skips(path) {
-				continue
-			}
-			found = s.near(&s.rules[h.rule], h, path, commit, no, text) || found
+			s.upTo[h.rule] = 0
 		}
-		if found || !guessed {
-			return found
+		for _, h := range s.hits {
+			if s.rules[h.rule].Guess == guess && (!guess || !s.skips(path)) {
+				found = s.near(&s.rules[h.rule], h, path, commit, no, text) || found
+			}
+		}
+		if found {
+			break
 		}
 	}
 	return found
@@ -173,23 +157,21 @@ func (s *scanner) scan(path, commit string, no int, text []byte) bool {
 
 // near looks for a secret around a keyword. What was looked at once is not looked at again.
 func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, text []byte) bool {
-	if s.marks[h.rule] != s.mark {
-		s.marks[h.rule], s.upTo[h.rule] = s.mark, 0
-	}
 	if h.at <= s.upTo[h.rule] {
 		return false
 	}
-	if s.guess[h.rule] && strings.HasPrefix(strings.TrimPrefix(r.Regex, "(?i)"), "^") {
-		s.upTo[h.rule] = h.at
-		return s.apply(r, path, commit, no, string(text[h.at:min(len(text), h.at+farthest)]))
-	}
 	from, to := 0, len(text)
-	if len(text) > shortLine {
-		n := s.reach(r)
-		from, to = max(0, h.at-min(n, before)), min(len(text), h.at+n)
-	}
-	s.upTo[h.rule] = max(to-before, h.at)
-	if to == len(text) {
+	switch {
+	case r.Guess && strings.HasPrefix(strings.TrimPrefix(r.Regex, "(?i)"), "^"):
+		from, to = h.at, min(to, h.at+farthest)
+		s.upTo[h.rule] = h.at
+	case to > shortLine:
+		from, to = max(0, h.at-before), min(to, h.at+behind)
+		for to < min(len(text), h.at+farthest) && (r.Lines || inSecret(text[to])) {
+			to++ // no secret is cut
+		}
+		s.upTo[h.rule] = max(to-before, h.at)
+	default:
 		s.upTo[h.rule] = to
 	}
 	part := string(text[from:to])
@@ -197,73 +179,28 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 		s.open = append(s.open, block{rule: h.rule, path: path, no: no, text: []byte(part + "\n")})
 		return false
 	}
-	return (r.ID != generic || looksRandom(part)) && s.apply(r, path, commit, no, part)
+	// Without such a run the general guess can't match, and is slow.
+	return (r.ID != generic || hasRun(text[from:to], 10, true)) && s.apply(r, path, commit, no, part)
 }
 
-// reach is how far behind its keyword the secret of a rule can end.
-func (s *scanner) reach(r *gitleaks.Rule) int {
-	n, ok := s.reaches[r.ID]
-	if !ok {
-		n = farthest
-		if tree, err := syntax.Parse(r.Regex, syntax.Perl); err == nil {
-			n = min(n, longest(tree))
-		}
-		s.reaches[r.ID] = n
-	}
-	return n
-}
-
-// longest is how many bytes an expression can match at most.
-func longest(re *syntax.Regexp) int {
-	sum := 0
-	switch re.Op {
-	case syntax.OpLiteral:
-		return utf8.UTFMax * len(re.Rune)
-	case syntax.OpCharClass:
-		if n := len(re.Rune); n > 0 && re.Rune[n-1] < utf8.RuneSelf {
-			return 1
-		}
-		return utf8.UTFMax
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return utf8.UTFMax
-	case syntax.OpStar, syntax.OpPlus:
-		return farthest
-	case syntax.OpRepeat:
-		if re.Max < 0 {
-			return farthest
-		}
-		return min(farthest, re.Max*longest(re.Sub[0]))
-	case syntax.OpAlternate:
-		for _, sub := range re.Sub {
-			sum = max(sum, longest(sub))
-		}
-	default:
-		for _, sub := range re.Sub {
-			sum += longest(sub)
-		}
-	}
-	return min(sum, farthest)
-}
-
-// looksRandom says whether there is a run of ten characters with a digit among them: without one the guess can't match,
-// and is slow.
-func looksRandom(text string) bool {
+// hasRun says whether there are n characters of a secret in a row, if need be with a digit among them.
+func hasRun(text []byte, n int, digits bool) bool {
 	run, digit := 0, false
-	for i := range len(text) {
-		b := text[i]
-		switch {
-		case b >= '0' && b <= '9':
-			digit = true
-		case b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || strings.IndexByte("_.=+/-", b) >= 0:
-		default:
+	for _, b := range text {
+		if !inSecret(b) {
 			run, digit = 0, false
 			continue
 		}
-		if run++; run >= 10 && digit {
+		digit = digit || b <= '9' && b >= '0'
+		if run++; run >= n && (digit || !digits) {
 			return true
 		}
 	}
 	return false
+}
+
+func inSecret(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("_.=+/-", b) >= 0
 }
 
 // fill adds a line to the blocks that are open, and closes them when they are complete.
@@ -291,18 +228,6 @@ func (s *scanner) close(commit string) {
 	s.open = s.open[:0]
 }
 
-// guessed says whether a rule goes by what a value looks like.
-func (s *scanner) guessed(r *gitleaks.Rule) bool {
-	return slices.Contains(guesses, r.ID) || slices.ContainsFunc(ownRules[:],
-		func(o gitleaks.Rule) bool { return o.ID == r.ID })
-}
-
-// tried are files with which programs are tried: what only looks like a secret there may be one.
-const tried = `test/ tests/ testing/ __tests__/ testdata/ fixtures/ fixture/ __fixtures__/ spec/ specs/ e2e/ mocks/
-	__mocks__/
-	cassettes/ *_test.* *.test.* *.spec.* *_spec.* test_*.* *test.java *tests.java *test.kt *tests.cs *test.php conftest.py
-	testutil/ testutils/ examples/ example/ *.example *.sample *.template samples/`
-
 // file looks at a new file's name.
 func (s *scanner) file(c *change) {
 	if !c.gone() && c.wasOID != c.isOID && c.fresh() {
@@ -314,7 +239,7 @@ func (s *scanner) file(c *change) {
 	for i := range s.rules {
 		r := &s.rules[i]
 		if r.Regex == "" && !c.gone() && c.wasOID != c.isOID && s.re(r.Path).MatchString(c.path) {
-			s.add(r, c.path, c.commit, 0, c.path, "", true)
+			s.add(r, c.path, c.commit, 0, c.path, "")
 		}
 	}
 }
@@ -335,42 +260,31 @@ func (s *scanner) apply(r *gitleaks.Rule, path, commit string, no int, text stri
 				break
 			}
 		}
-		guess := s.guessed(r)
-		if r.Entropy > 0 && entropy(secret) <= r.Entropy || s.allows(r, path, secret, match, text) || fake(secret, guess) {
+		if r.Entropy > 0 && entropy(secret) <= r.Entropy || s.allows(r, path, secret, match, text) ||
+			fake(secret, r.Guess) {
 			continue
 		}
 		hit = true
-		s.add(r, path, commit, no, secret, secret, guess)
+		s.add(r, path, commit, no, secret, secret)
 	}
 	return hit
 }
 
+// allows says that an exception knows what was found. One whose conditions must all hold is left out: it is about a
+// single build system.
 func (s *scanner) allows(r *gitleaks.Rule, path, secret, match, text string) bool {
-	if s.allow(s.global, path, secret, match, text) {
-		return true
-	}
-	return slices.ContainsFunc(r.Allow, func(a gitleaks.Allow) bool { return s.allow(&a, path, secret, match, text) })
-}
-
-func (s *scanner) allow(a *gitleaks.Allow, path, secret, match, text string) bool {
-	target := secret
-	switch a.Target {
-	case "match":
-		target = match
-	case "line":
-		target = text
-	}
-	byPath := len(a.Paths) > 0 && s.anyOf(a.Paths, path)
-	byText := len(a.Regexes) > 0 && s.anyOf(a.Regexes, target)
 	lower := strings.ToLower(secret)
-	byWord := slices.ContainsFunc(a.Words, func(w string) bool { return strings.Contains(lower, w) })
-	if a.Condition == "AND" {
-		return (len(a.Paths) == 0 || byPath) && (len(a.Regexes) == 0 || byText) && (len(a.Words) == 0 || byWord)
+	for _, a := range append(r.Allow[:len(r.Allow):len(r.Allow)], *s.global) {
+		target := map[string]string{"": secret, "match": match, "line": text}[a.Target]
+		if a.Condition != "AND" && (s.anyOf(a.Paths, path) || s.anyOf(a.Regexes, target) ||
+			slices.ContainsFunc(a.Words, func(w string) bool { return strings.Contains(lower, w) })) {
+			return true
+		}
 	}
-	return byPath || byText || byWord
+	return false
 }
 
-func (s *scanner) add(r *gitleaks.Rule, path, commit string, no int, secret, raw string, guess bool) {
+func (s *scanner) add(r *gitleaks.Rule, path, commit string, no int, secret, raw string) {
 	key := r.ID + "\x00" + secret
 	if i, ok := s.index[key]; ok {
 		s.found[i].Count++
@@ -385,7 +299,7 @@ func (s *scanner) add(r *gitleaks.Rule, path, commit string, no int, secret, raw
 	if s.whole != "" {
 		f.whole = part(s.whole, raw)
 	}
-	if guess && within(fold(path), tried) {
+	if (r.Guess || r.Regex == "") && within(fold(path), listed("tried")) {
 		f.answer, f.Danger = Ask, Medium
 	}
 	if raw != "" {
@@ -426,9 +340,6 @@ func entropy(s string) float64 {
 	return sum
 }
 
-// manyPaths is how many files are read for secrets that were there before.
-const manyPaths = 500
-
 // part is the part of a line that has nearly all of a secret which was found in what the line means; the line if
 // there is none.
 func part(line, secret string) string {
@@ -442,38 +353,71 @@ func part(line, secret string) string {
 	return line
 }
 
-// news leaves out what some file had in the base, whole: it has only moved, or was copied.
-func (x *examination) news() ([]Finding, error) {
-	var ask strings.Builder
-	found := x.secrets.found
-	for _, f := range found {
-		if first, _, _ := strings.Cut(f.whole, "\n"); strings.TrimSpace(first) != "" && f.raw != "" {
-			ask.WriteString(first + "\n")
+// news leaves out what the base had, every line of it: it has only moved, or was copied.
+func (x *examination) news() []Finding {
+	lines := map[string]bool{}
+	for _, f := range x.secrets.found {
+		for line := range strings.Lines(f.whole) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines[line] = true
+			}
 		}
 	}
-	if ask.Len() == 0 {
-		return found, nil
+	if len(lines) == 0 {
+		return x.secrets.found
 	}
-	c := x.host.Cmd("grep", "-z", "-l", "-a", "-F", "--no-color", "-f", "-", x.in.Base, "--")
-	c.Stdin = strings.NewReader(ask.String())
-	var names []string
-	err := x.host.Scan(x.ctx, c, 0, func(b []byte) error {
-		names = append(names, string(b))
+	c := x.host.Cmd("grep", "-h", "-o", "-a", "-F", "--no-color", "-f", "-", x.in.Base, "--")
+	c.Stdin = strings.NewReader(strings.Join(slices.Collect(maps.Keys(lines)), "\n") + "\n")
+	had := map[string]bool{}
+	err := x.host.Scan(x.ctx, c, '\n', func(b []byte) error {
+		had[string(b)] = true
 		return nil
 	})
-	if exit, ok := errors.AsType[*proc.ExitError](err); err != nil && (!ok || exit.Code != 1) { // 1: it found nothing
-		return nil, err
+	if exit, ok := errors.AsType[*proc.ExitError](err); !ok || exit.Code != 1 { // 1: it found nothing
+		x.fail(err)
 	}
-	for _, name := range names[:min(len(names), manyPaths)] {
-		if strings.ContainsAny(name, "\n") {
-			continue
+	was := func(line string) bool {
+		for text := range had { // of two that begin at one place, git gives the longer
+			if strings.Contains(text, line) {
+				return true
+			}
 		}
-		o, err := x.object(name)
-		if err != nil {
-			return nil, err
-		}
-		text := string(o.Data)
-		found = slices.DeleteFunc(found, func(f Finding) bool { return f.raw != "" && strings.Contains(text, f.whole) })
+		return false
 	}
-	return found, nil
+	return slices.DeleteFunc(x.secrets.found, func(f Finding) bool {
+		for line := range strings.Lines(f.whole) {
+			if line = strings.TrimSpace(line); line != "" && !was(line) {
+				return false
+			}
+		}
+		return f.raw != ""
+	})
 }
+
+// scanText looks at a text of somebody else's.
+func scanText(text string) *scanner {
+	s := newScanner()
+	no := 0
+	for line := range strings.Lines(text) {
+		no++
+		s.line("", "", no, []byte(strings.TrimRight(line, "\r\n")))
+	}
+	s.close("")
+	return s
+}
+
+// mask hides what was found.
+func (s *scanner) mask(text string) string {
+	return Report{Groups: []Group{{Findings: s.found}}}.Mask(text)
+}
+
+// MaskSecrets hides what looks like a secret in a text of somebody else's.
+func MaskSecrets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return scanText(text).mask(text)
+}
+
+// Secret says whether a line of text holds what looks like a secret.
+func Secret(line string) bool { return len(scanText(line).found) > 0 }

@@ -14,36 +14,34 @@ import (
 const manyDirs = 500
 
 // entries lists what is in some directories of the tip, "." for its root.
-func (x *examination) entries(dirs map[string]bool, take func(p string)) error {
+func (x *examination) entries(dirs map[string]bool, take func(p string)) {
 	var below []string
 	for d := range dirs {
 		if d != "." {
 			below = append(below, d+"/")
 		}
 	}
-	list := func(args ...string) error {
+	list := func(args ...string) {
 		args = append([]string{"--literal-pathspecs", "ls-tree", "-z", "--name-only"}, args...)
-		return x.host.Scan(x.ctx, x.host.Cmd(args...), 0, func(b []byte) error {
+		x.fail(x.host.Scan(x.ctx, x.host.Cmd(args...), 0, func(b []byte) error {
 			take(string(b))
 			return nil
-		})
+		}))
 	}
 	if len(below) > manyDirs {
-		return list("-r", "-t", x.in.Tip)
+		list("-r", "-t", x.in.Tip)
+		return
 	}
 	if dirs["."] {
-		if err := list(x.in.Tip); err != nil {
-			return err
-		}
+		list(x.in.Tip)
 	}
-	if len(below) == 0 {
-		return nil
+	if len(below) > 0 {
+		list(append([]string{x.in.Tip, "--"}, below...)...)
 	}
-	return list(append([]string{x.in.Tip, "--"}, below...)...)
 }
 
 // twins looks for names that some file systems take for others in the same directory.
-func (x *examination) twins() error {
+func (x *examination) twins() {
 	dirs, fresh := map[string]bool{}, map[string]bool{}
 	for _, c := range x.changes {
 		if !c.fresh() {
@@ -53,11 +51,8 @@ func (x *examination) twins() error {
 			fresh[p], dirs[path.Dir(p)] = true, true
 		}
 	}
-	if len(dirs) == 0 {
-		return nil
-	}
 	seen, told := map[string]string{}, map[string]bool{}
-	return x.entries(dirs, func(p string) {
+	x.entries(dirs, func(p string) {
 		key := fold(p)
 		if other, ok := seen[key]; ok && other != p && (fresh[p] || fresh[other]) && !told[key] {
 			told[key] = true
@@ -70,7 +65,7 @@ func (x *examination) twins() error {
 
 // repositories tells of repositories inside the repository: git runs what their settings say for anybody who is in
 // their directory.
-func (x *examination) repositories() error {
+func (x *examination) repositories() {
 	dirs, by := map[string]bool{}, map[string]string{}
 	for _, c := range x.changes {
 		dir, name := path.Split("./" + c.path)
@@ -81,24 +76,18 @@ func (x *examination) repositories() error {
 			}
 		}
 	}
-	if len(dirs) == 0 {
-		return nil
-	}
 	parts := map[string]map[string]bool{}
-	if err := x.entries(dirs, func(p string) {
+	x.entries(dirs, func(p string) {
 		dir := path.Dir(p)
 		if parts[dir] == nil {
 			parts[dir] = map[string]bool{}
 		}
 		parts[dir][strings.ToLower(path.Base(p))] = true
-	}); err != nil {
-		return err
-	}
+	})
 	for _, dir := range slices.Sorted(maps.Keys(by)) {
 		if p := parts[dir]; p["head"] && (p["config"] || p["commondir"] || p["objects"] && p["refs"]) {
 			x.add(Finding{Kind: "commit", Path: by[dir], Says: "belongs to a directory that git takes for a repository: " +
 				"it runs what the config there says for anybody who is in it"})
 		}
 	}
-	return nil
 }

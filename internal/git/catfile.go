@@ -111,10 +111,10 @@ func (c *CatFile) death(err error) error {
 
 // parseObjectLine reads "<oid> <kind> <size>" and "<oid> missing".
 func parseObjectLine(line string) (Object, error) {
-	f := strings.Fields(line)
-	if len(f) == 2 && f[1] == "missing" {
-		return Object{OID: f[0], Kind: "missing"}, nil
+	if name, ok := strings.CutSuffix(strings.TrimSpace(line), " missing"); ok { // a name may have spaces
+		return Object{OID: name, Kind: "missing"}, nil
 	}
+	f := strings.Fields(line)
 	if len(f) != 3 {
 		return Object{}, fmt.Errorf("read object: git answered %s", Quote(strings.TrimSpace(line)))
 	}

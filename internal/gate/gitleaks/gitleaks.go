@@ -15,16 +15,17 @@ type Rule struct {
 	Regex    string // "" if only the path counts
 	Path     string // "" for any
 	Entropy  float64
-	Keywords []string // lower case; one of them must be in the text
+	Keywords []string // in lower case; one of them must be in the text
 	Group    int      `toml:"secretGroup"` // the part of the match that is the secret; 0 is the first that isn't empty
 	Lines    bool     // may go over several lines
 	Allow    []Allow  `toml:"allowlists"`
+	Guess    bool     `toml:"-"` // it goes by what a value looks like
 }
 
 // Allow says what is no secret although it looks like one.
 type Allow struct {
 	Paths, Regexes []string
-	Words          []string `toml:"stopwords"`
+	Words          []string `toml:"stopwords"`   // in lower case
 	Target         string   `toml:"regexTarget"` // what is tried: "match", "line", or "" for the secret
 	Condition      string   // "AND" if all of it must hold, not any
 }
@@ -39,29 +40,17 @@ type Table struct {
 var file string
 
 // Load gives the table. What the file says can't be wrong: a test reads it.
-var Load = sync.OnceValue(parse)
+var Load = sync.OnceValue(Parse)
 
-func parse() *Table {
+// Parse reads the table anew.
+func Parse() *Table {
 	var t Table
 	if _, err := toml.Decode(file, &t); err != nil {
 		panic(err)
 	}
-	t.Global.lower()
 	for i := range t.Rules {
 		r := &t.Rules[i]
-		r.Lines = strings.Contains(r.Regex, `\s\S`) || strings.Contains(r.Regex, `(?s`) || strings.Contains(r.Regex, `(?:.|`)
-		for j, w := range r.Keywords {
-			r.Keywords[j] = strings.ToLower(w)
-		}
-		for j := range r.Allow {
-			r.Allow[j].lower()
-		}
+		r.Lines = strings.Contains(r.Regex, `\s\S`) || strings.Contains(r.Regex, `(?s`)
 	}
 	return &t
-}
-
-func (a *Allow) lower() {
-	for i, w := range a.Words {
-		a.Words[i] = strings.ToLower(w)
-	}
 }

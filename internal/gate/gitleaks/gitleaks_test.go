@@ -2,6 +2,7 @@ package gitleaks
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -20,8 +21,10 @@ func TestTheFileIsRead(t *testing.T) {
 		try(r.Regex, r.Path)
 		for _, a := range r.Allow {
 			try(append(a.Paths, a.Regexes...)...)
+			lower(t, a.Words)
 			allowed++
 		}
+		lower(t, r.Keywords)
 		if r.ID == "" || r.Regex == "" && r.Path == "" {
 			t.Errorf("%+v", r)
 		}
@@ -32,8 +35,17 @@ func TestTheFileIsRead(t *testing.T) {
 	}
 }
 
+func lower(t *testing.T, words []string) {
+	t.Helper()
+	for _, w := range words {
+		if w != strings.ToLower(w) {
+			t.Errorf("%q has capitals", w)
+		}
+	}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
-		parse()
+		Parse()
 	}
 }
