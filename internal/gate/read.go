@@ -34,8 +34,9 @@ func (r *reader) UnmarshalText(b []byte) error {
 
 // all reads a text, unless it is one that not every program reads the same.
 func (r reader) all(text string) (leaves, error) {
-	if err := readable(text); err != nil {
-		return nil, err
+	if len(text) > maxRead || !utf8.ValidString(text) || strings.ContainsRune(text, 0) ||
+		strings.HasPrefix(text, "\ufeff") {
+		return nil, errors.New("it is too large, or not UTF-8 without NUL and byte order mark")
 	}
 	return r(text)
 }
@@ -49,34 +50,6 @@ const (
 	maxLeafs = 500_000
 )
 
-var errKeys = errors.New("a key is there twice, or differs from another only in case")
-
-// readable says why a text is none that every program reads the same.
-func readable(text string) error {
-	switch {
-	case len(text) > maxRead:
-		return errors.New("it is too large")
-	case !utf8.ValidString(text):
-		return errors.New("it is not UTF-8")
-	case strings.ContainsRune(text, 0):
-		return errors.New("it has a NUL")
-	case strings.HasPrefix(text, "\ufeff"):
-		return errors.New("it begins with a byte order mark")
-	}
-	return nil
-}
-
-// put adds a value.
-func (l leaves) put(at, value string) error {
-	if _, ok := l[at]; ok {
-		return errKeys
-	}
-	if l[at] = value; len(l) > maxLeafs {
-		return errors.New("it has too many values")
-	}
-	return nil
-}
-
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
 func below(at, part string) string {
@@ -86,79 +59,72 @@ func below(at, part string) string {
 	return part
 }
 
-// names tells keys of one object apart.
-type names map[string]bool
+// walk gathers the leaves of a tree, until something is wrong.
+type walk struct {
+	leaves
+	err error
+}
 
-func (n names) add(name string) error {
-	if key := fold(name); n[key] {
-		return errKeys
-	} else {
-		n[key] = true
+func (w *walk) fail(err error) {
+	if w.err == nil {
+		w.err = err
 	}
-	return nil
+}
+
+// enters says whether what is so deep is still read.
+func (w *walk) enters(deep int) bool {
+	if deep > maxDeep || len(w.leaves) > maxLeafs {
+		w.fail(errors.New("it is too deep, or has too many values"))
+	}
+	return w.err == nil
+}
+
+// key takes down a key of an object.
+func (w *walk) key(seen map[string]bool, name string) {
+	if seen[fold(name)] {
+		w.fail(fmt.Errorf("a key is there twice, or differs from another only in case: %s", name))
+	}
+	seen[fold(name)] = true
 }
 
 func readJSON(text string) (leaves, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	out := leaves{}
-	if err := jsonValue(d, out, "", 0); err != nil {
-		return nil, err
-	}
+	w := &walk{leaves: leaves{}}
+	w.json(d, "", 0)
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more behind the JSON")
+		w.fail(errors.New("there is more behind the JSON"))
 	}
-	return out, nil
+	return w.leaves, w.err
 }
 
-// jsonValue reads a value token by token, because decoding into a map forgets a key that is there twice.
-func jsonValue(d *json.Decoder, out leaves, at string, deep int) error {
-	t, err := d.Token()
-	if err != nil {
-		return err
+// json reads a value token by token, because decoding into a map forgets a key that is there twice.
+func (w *walk) json(d *json.Decoder, at string, deep int) {
+	next := func() json.Token {
+		t, err := d.Token()
+		w.fail(err)
+		return t
 	}
-	if deep > maxDeep {
-		return errors.New("it is too deep")
-	}
+	t := next()
 	open, ok := t.(json.Delim)
 	if !ok {
-		b, err := json.Marshal(t)
-		if err != nil {
-			return err
+		if w.leaves[at] = fmt.Sprint(t); t == nil {
+			w.leaves[at] = "null"
 		}
-		return out.put(at, plainValue(string(b)))
+		return
 	}
-	n, seen := 0, names{}
-	for ; d.More(); n++ {
+	n, seen := 0, map[string]bool{}
+	for ; w.enters(deep) && d.More(); n++ {
 		part := strconv.Itoa(n)
 		if open == '{' {
-			if t, err = d.Token(); err != nil {
-				return err
-			}
-			part, _ = t.(string)
-			if err := seen.add(part); err != nil {
-				return fmt.Errorf("%w: %s", err, part)
-			}
+			part, _ = next().(string)
+			w.key(seen, part)
 		}
-		if err := jsonValue(d, out, below(at, part), deep+1); err != nil {
-			return err
-		}
+		w.json(d, below(at, part), deep+1)
 	}
-	if _, err = d.Token(); err != nil {
-		return err
+	if next(); n == 0 {
+		w.leaves[at] = map[json.Delim]string{'{': "{}", '[': "[]"}[open]
 	}
-	if n == 0 {
-		return out.put(at, map[json.Delim]string{'{': "{}", '[': "[]"}[open])
-	}
-	return nil
-}
-
-// plainValue takes the quotes off a string in which nothing is quoted: people read it. What is no string has none.
-func plainValue(s string) string {
-	if p, err := strconv.Unquote(s); err == nil && !strings.ContainsAny(p, "\n\"") {
-		return p
-	}
-	return s
 }
 
 func readJSONC(text string) (leaves, error) {
@@ -198,60 +164,46 @@ func readTOML(text string) (leaves, error) {
 func readYAML(text string) (leaves, error) {
 	d := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
-	out := leaves{}
-	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
-		return out, nil
-	} else if err != nil {
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is a second document")
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) || strings.Contains("\n"+text, "\n%") {
+		return nil, errors.New("it has directives, or a second document")
 	}
-	if strings.HasPrefix(text, "%") || strings.Contains(text, "\n%") {
-		return nil, errors.New("it has directives")
-	}
+	w := &walk{leaves: leaves{}}
 	for _, n := range doc.Content {
-		if err := out.node("", n, 0); err != nil {
-			return nil, err
-		}
+		w.yaml(n, "", 0)
 	}
-	return out, nil
+	return w.leaves, w.err
 }
 
-// node adds a node of YAML. What stands for something else counts as not read.
-func (l leaves) node(at string, n *yaml.Node, deep int) error {
-	switch {
-	case deep > maxDeep:
-		return errors.New("it is too deep")
-	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return errors.New("it has an alias")
-	case n.Style&yaml.TaggedStyle != 0:
-		return errors.New("it has a tag")
-	case n.Kind == yaml.ScalarNode:
-		return l.put(at, n.Value)
+// yaml reads a node. What stands for something else counts as not read.
+func (w *walk) yaml(n *yaml.Node, at string, deep int) {
+	plain := func(n *yaml.Node) {
+		if n.Kind == yaml.AliasNode || n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 || n.Tag == "!!merge" {
+			w.fail(errors.New("it has an alias, a tag or a merge key"))
+		}
 	}
-	seen := names{}
-	for i := 0; i < len(n.Content); i++ {
+	plain(n)
+	seen := map[string]bool{}
+	for i := 0; w.enters(deep) && i < len(n.Content); i++ {
 		part := strconv.Itoa(i)
-		if n.Kind == yaml.MappingNode {
-			k := n.Content[i]
-			if k.Kind != yaml.ScalarNode || k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 || k.Tag == "!!merge" {
-				return errors.New("it has a key that stands for something else")
+		if k := n.Content[i]; n.Kind == yaml.MappingNode {
+			plain(k)
+			if part = k.Value; k.Kind != yaml.ScalarNode {
+				w.fail(errors.New("it has a key that is no text"))
 			}
-			part = k.Value
-			if err := seen.add(part); err != nil {
-				return err
-			}
+			w.key(seen, part)
 			i++
 		}
-		if err := l.node(below(at, part), n.Content[i], deep+1); err != nil {
-			return err
-		}
+		w.yaml(n.Content[i], below(at, part), deep+1)
 	}
-	if len(n.Content) == 0 {
-		return l.put(at, "{}")
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		w.leaves[at] = n.Value
+	case len(n.Content) == 0:
+		w.leaves[at] = "{}"
 	}
-	return nil
 }
 
 var (
@@ -263,8 +215,8 @@ var (
 
 // readINI reads sections and keys, where a line that is neither, nor indented below one, is not understood.
 func readINI(text string) (leaves, error) {
-	out := leaves{}
-	section, last, seen := "", "", names{}
+	out, seen := leaves{}, map[string]bool{}
+	section, last, w := "", "", &walk{}
 	if err := plainLines(text); err != nil {
 		return nil, err
 	}
@@ -287,15 +239,13 @@ func readINI(text string) (leaves, error) {
 				at += "/" + e[1]
 			}
 			if section != "" {
-				if err := seen.add(at); err != nil {
-					return nil, err
-				}
+				w.key(seen, at)
 			}
 			out[at] = strings.TrimPrefix(out[at]+"\n"+m[2], "\n")
 			last = at
 		}
 	}
-	return out, nil
+	return out, w.err
 }
 
 // lineClass is what a line can be in a kind of files in which each stands by itself.
@@ -368,12 +318,8 @@ func readGoMod(text string) (leaves, error) {
 }
 
 func goModLine(out leaves, verb string, words []string) {
-	switch {
-	case verb == "go" || verb == "module":
-		out[verb] = strings.Join(words, " ")
-	case len(words) > 0:
-		out[below(verb, words[0])] = strings.Join(words[1:], " ")
-	}
+	name, rest, _ := strings.Cut(strings.Join(words, " "), " ")
+	out[below(verb, name)] = rest
 }
 
 // changed gives the keys whose values differ, sorted.
@@ -411,10 +357,8 @@ func keyMatch(pattern, at string) bool {
 			return true
 		}
 		k, restK, moreK := strings.Cut(at, "/")
-		if ok := p == k; !ok {
-			if ok, _ = path.Match(p, k); !ok {
-				return false
-			}
+		if ok, _ := path.Match(p, k); !ok {
+			return false
 		}
 		if !moreP || !moreK {
 			return moreP == moreK || restP == "**"

@@ -56,14 +56,13 @@ func file(name string) string {
 
 // fields gives the names and values of a text, the lines of a value apart by newlines.
 func fields(text string) iter.Seq2[string, string] {
-	lines := strings.NewReplacer("\x00|", "|", "\x00", "\n")
 	return func(yield func(string, string) bool) {
 		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\n  ", "\x00"), "\n") {
 			if line == "" || line[0] == '#' {
 				continue
 			}
 			name, value, _ := strings.Cut(line, ": ")
-			if !yield(name, lines.Replace(value)) {
+			if !yield(name, strings.ReplaceAll(strings.ReplaceAll(value, "\x00|", "|"), "\x00", "\n")) {
 				return
 			}
 		}
