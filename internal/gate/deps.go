@@ -78,7 +78,7 @@ func (x *examination) lists() {
 			continue
 		}
 		if r.Lock && c.gone() {
-			x.tell(c, depsOf, Medium, line{}, "", "the lockfile was removed: versions are free to change")
+			x.tell(c, depsOf, Medium, line{}, "the lockfile was removed: versions are free to change")
 			continue
 		}
 		old := x.blob(c.wasOID)
@@ -88,7 +88,7 @@ func (x *examination) lists() {
 		}
 		if r.Lock && (c.cut || c.binary ||
 			strings.HasSuffix(fold(c.path), ".json") && !json.Valid([]byte(x.blob(c.isOID)))) {
-			x.tell(c, depsOf, Medium, line{}, "", "the lockfile has changed in a way that is not looked at")
+			x.tell(c, depsOf, Medium, line{}, "the lockfile has changed in a way that is not looked at")
 		}
 		if r.Name == nil {
 			continue
@@ -127,10 +127,10 @@ func (x *examination) newSources(c *change, r *listing, old string) {
 	}
 	if len(fresh) > 0 {
 		at.text = list(fresh, mostNames)
-		x.tell(c, "packages", High, at, "+", "packages come from a place that they did not come from before")
+		x.tell(c, "packages", High, at, "packages come from a place that they did not come from before")
 	}
 	if t := c.tally(runsAtSetUp, nil, nil); t.plus > t.minus {
-		x.tell(c, "install", High, t.add, "+", "a package runs a script at install")
+		x.tell(c, "install", High, t.add, "a package runs a script at install")
 	}
 }
 
@@ -152,7 +152,7 @@ func (x *examination) sameVersion(c *change) {
 			}) {
 			continue
 		}
-		x.tell(c, depsOf, High, l, "+", "the same version has another content")
+		x.tell(c, depsOf, High, l, "the same version has another content")
 		return
 	}
 }
@@ -184,15 +184,13 @@ var (
 )
 
 // requirements are the packages that the values of a manifest ask for.
-func requirements(keys []string, from leaves, no func(string) int) map[string]req {
+func (c *change) requirements(keys []string, sign string, from leaves) map[string]req {
 	all := map[string]req{}
 	at := ""
 	add := func(name string, r req) {
-		if name = unescaped(name); name == "" || name == "python" {
-			return
-		}
-		r.version, r.from, r.at = cmp.Or(r.version, all[name].version), cmp.Or(r.from, all[name].from), at
-		if elsewhere().MatchString(r.version) {
+		name = unescaped(name)
+		r.version, r.from = cmp.Or(r.version, all[name].version), cmp.Or(r.from, all[name].from)
+		if r.at, r.no = at, c.value(sign, from, at).no; elsewhere.match(r.version) {
 			r.from = r.version
 		}
 		all[name] = r
@@ -209,7 +207,7 @@ func requirements(keys []string, from leaves, no func(string) int) map[string]re
 			last == "install_requires" {
 			for line := range strings.Lines(value) {
 				if m := leadingName().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-					add(m[1], req{version: strings.TrimSpace(m[2]), no: no(at)})
+					add(m[1], req{version: strings.TrimSpace(m[2])})
 				}
 			}
 			continue
@@ -221,7 +219,7 @@ func requirements(keys []string, from leaves, no func(string) int) map[string]re
 		if i < 0 || i+1 >= len(parts) || value == "{}" {
 			continue
 		}
-		r := req{version: value, no: no(at)}
+		r := req{version: value}
 		if field := last; i+2 < len(parts) {
 			r.version = ""
 			switch field {
@@ -239,6 +237,8 @@ func requirements(keys []string, from leaves, no func(string) int) map[string]re
 		}
 		add(parts[i+1], r)
 	}
+	delete(all, "")
+	delete(all, "python")
 	return all
 }
 
@@ -247,11 +247,9 @@ func (x *examination) manifest(c *change, registry string, keys []string, was, i
 	if len(keys) == 0 {
 		return
 	}
-	no := func(at string) int { return c.lineOf("+", at) }
-	// All keys of a package that has changed count, so that what it was is known.
-	old, now := requirements(keys, was, func(at string) int { return c.lineOf("-", at) }), requirements(keys, is, no)
+	old, now := c.requirements(keys, "-", was), c.requirements(keys, "+", is)
 	if len(old)+len(now) == 0 {
-		x.tell(c, depsOf, Low, line{no: no(keys[0]), text: keys[0]}, "+", "what is said of packages has changed")
+		x.tell(c, depsOf, Low, c.value("+", is, keys[0]), "what is said of packages has changed")
 	}
 	x.compare(c, old, now, registry)
 	x.disagree(c, now)
@@ -264,20 +262,21 @@ func (x *examination) compare(c *change, was, is map[string]req, registry string
 		p := is[name]
 		old, had := was[name]
 		change := strings.TrimSpace(fmt.Sprintf("%s %s, was %s", name, p.version, old.version))
+		tell := func(d Danger, text, says string) { x.tell(c, depsOf, d, line{no: p.no, sign: "+", text: text}, says) }
 		if near := nearPopular(registry, name); near != "" && !had {
-			x.tell(c, depsOf, High, line{no: p.no, text: name}, "+", "a package whose name is one letter from "+near)
+			tell(High, name, "a package whose name is one letter from "+near)
 		}
-		from := line{no: p.no, text: unescaped(p.at) + ": " + p.from}
+		from := unescaped(p.at) + ": " + p.from
 		switch {
 		case strings.HasPrefix(p.version, inside):
 		case p.from != "" && !had:
-			x.tell(c, depsOf, Medium, from, "+", "a package comes from elsewhere")
+			tell(Medium, from, "a package comes from elsewhere")
 		case p.from != "" && p.from != old.from:
-			x.tell(c, depsOf, High, from, "+", "a package comes from elsewhere now")
+			tell(High, from, "a package comes from elsewhere now")
 		case !had:
 			came = append(came, name)
 		case older(p.version, old.version):
-			x.tell(c, depsOf, Medium, line{no: p.no, text: change}, "+", "a version goes back")
+			tell(Medium, change, "a version goes back")
 		case old.version != p.version && !version.match(p.version):
 			other = append(other, change)
 		}
@@ -360,7 +359,7 @@ func (x *examination) lacks(lock *change, known map[string]bool, have leaves, as
 	for _, n := range slices.Sorted(maps.Keys(asked)) {
 		p := asked[n]
 		if made, ok := have["packages//"+p.at]; ok && made != p.version {
-			x.tell(lock, depsOf, Medium, line{text: fmt.Sprintf("%s %s, not %s", n, made, p.version)}, "",
+			x.tell(lock, depsOf, Medium, line{text: fmt.Sprintf("%s %s, not %s", n, made, p.version)},
 				"the lockfile was made for another version")
 		}
 		if p.from == "" && !known[normal(n)] && p.version != inside && n != "php" && !strings.HasPrefix(n, "ext-") {
@@ -368,7 +367,7 @@ func (x *examination) lacks(lock *change, known map[string]bool, have leaves, as
 		}
 	}
 	if len(missing) > 0 {
-		x.tell(lock, depsOf, Medium, line{text: list(missing, mostNames)}, "", "the lockfile lacks what is asked for")
+		x.tell(lock, depsOf, Medium, line{text: list(missing, mostNames)}, "the lockfile lacks what is asked for")
 	}
 }
 

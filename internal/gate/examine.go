@@ -155,18 +155,18 @@ func (x *examination) line(c *change, added bool, no int, text []byte) {
 		x.oddity(c, no, text)
 	}
 	if added && len(x.marks[c]) < maxMarks && marked(c.path, text) != nil {
-		x.marks[c] = append(x.marks[c], line{no: no, text: string(text)})
+		x.marks[c] = append(x.marks[c], line{no: no, sign: "+", text: string(text)})
 	}
-	kept := &c.removed
+	kept, sign := &c.removed, "-"
 	if added {
-		kept = &c.added
+		kept, sign = &c.added, "+"
 	}
 	switch {
 	case !c.keep:
 	case len(*kept) == maxKept:
 		c.cut = true
 	default:
-		*kept = append(*kept, line{no, c.hunk, string(text[:min(len(text), maxText)])})
+		*kept = append(*kept, line{no, c.hunk, sign, string(text[:min(len(text), maxText)])})
 	}
 }
 
@@ -191,8 +191,8 @@ func (x *examination) add(f Finding) {
 }
 
 // tell records a finding about a line.
-func (x *examination) tell(c *change, k Kind, d Danger, l line, sign, says string) {
-	x.add(Finding{Kind: k, Danger: d, Path: c.path, Line: l.no, Text: show(sign, l.text), Says: says})
+func (x *examination) tell(c *change, k Kind, d Danger, l line, says string) {
+	x.add(Finding{Kind: k, Danger: d, Path: c.path, Line: l.no, Text: show(l.sign, l.text), Says: says})
 }
 
 // judge turns what was gathered into findings.

@@ -94,18 +94,18 @@ func (x *examination) blobs() {
 		case c.binary:
 			binary, ask = append(binary, c), append(ask, c.isOID)
 		case c.size > largeFile && listingOf(c.path) == nil:
-			x.tell(c, "large", Low, line{}, "", bytesText(c.size))
+			x.tell(c, "large", Low, line{}, bytesText(c.size))
 		}
 	}
 	sizes := x.sizes(ask)
 	for _, c := range binary {
 		size := sizes[c.isOID]
 		if size > largeFile {
-			x.tell(c, "large", Low, line{}, "", bytesText(size))
+			x.tell(c, "large", Low, line{}, bytesText(size))
 		} else if x.isPicture(c) {
 			continue
 		}
-		x.tell(c, "binary", Low, line{}, "", fmt.Sprintf("a file of %s that nobody can read", bytesText(size)))
+		x.tell(c, "binary", Low, line{}, fmt.Sprintf("a file of %s that nobody can read", bytesText(size)))
 	}
 }
 

@@ -295,7 +295,7 @@ func FuzzReaders(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			requirements(changed(nil, all), all, func(string) int { return 0 })
+			(&change{}).requirements(changed(nil, all), "+", all)
 		}
 	})
 }

@@ -62,23 +62,12 @@ func (x *examination) place(c *change, r *place) {
 	case c.cut:
 		f.Danger, f.Says = High, f.Says+", and has more lines than are looked at"
 	}
-	lines, sign := c.added, "+"
+	lines := c.added
 	if len(lines) == 0 {
-		lines, sign = c.removed, "-"
+		lines = c.removed
 	}
-	list := make([]shownLine, 0, len(lines))
-	for _, l := range lines {
-		list = append(list, shownLine{l.no, sign, l.text})
-	}
-	f.show(list, c.plus+c.minus)
+	f.show(slices.Clone(lines), c.plus+c.minus)
 	x.add(f)
-}
-
-// shownLine is a line or a value for a person.
-type shownLine struct {
-	no   int
-	sign string
-	text string
 }
 
 const (
@@ -106,8 +95,8 @@ func telling(text string) int {
 }
 
 // show gives a finding its most telling lines, whole, and says how many more there are.
-func (f *Finding) show(list []shownLine, all int) {
-	slices.SortStableFunc(list, func(a, b shownLine) int { return cmp.Compare(telling(b.text), telling(a.text)) })
+func (f *Finding) show(list []line, all int) {
+	slices.SortStableFunc(list, func(a, b line) int { return cmp.Compare(telling(b.text), telling(a.text)) })
 	f.Count = max(1, all)
 	for i, l := range list[:min(mostLines, len(list))] {
 		text := l.text
@@ -151,7 +140,7 @@ func (x *examination) both(c *change, read reader) (was, is leaves, wrong error)
 func (x *examination) keys(c *change, r *place, was, is leaves) {
 	type group struct {
 		Finding
-		list []shownLine
+		list []line
 	}
 	var groups []*group
 	var deps []string
@@ -174,12 +163,11 @@ func (x *examination) keys(c *change, r *place, was, is leaves) {
 			i = len(groups)
 			groups = append(groups, &group{Finding: Finding{Kind: k.kind, Path: c.path, Says: k.says, answer: answer}})
 		}
-		sign, value := "+", is[at]
+		l := c.value("+", is, at)
 		if _, ok := is[at]; !ok {
-			sign, value = "-", was[at]
+			l = c.value("-", was, at)
 		}
-		groups[i].list = append(groups[i].list, shownLine{c.lineOf(sign, at), sign,
-			unescaped(at) + ": " + value})
+		groups[i].list = append(groups[i].list, l)
 	}
 	for _, g := range groups {
 		g.show(g.list, len(g.list))
@@ -188,20 +176,18 @@ func (x *examination) keys(c *change, r *place, was, is leaves) {
 	x.manifest(c, r.Registry, deps, was, is)
 }
 
-// lineOf finds the changed line in which a key stands; 0 if there is none.
-func (c *change) lineOf(sign, at string) int {
-	lines := c.added
-	if sign == "-" {
-		lines = c.removed
-	}
+// value is a value for a person, with the changed line in which its key stands, if there is one.
+func (c *change) value(sign string, from leaves, at string) line {
+	lines := map[string][]line{"+": c.added, "-": c.removed}[sign]
+	out := line{sign: sign, text: unescaped(at) + ": " + from[at]}
 	for name := at; name != ""; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
-		for _, l := range lines {
-			if strings.Contains(l.text, lastPart(name)) {
-				return l.no
-			}
+		last := unescaped(name[strings.LastIndexByte(name, '/')+1:])
+		if i := slices.IndexFunc(lines, func(l line) bool { return strings.Contains(l.text, last) }); i >= 0 {
+			out.no = lines[i].no
+			break
 		}
 	}
-	return 0
+	return out
 }
 
 // modes tells of executables, links and submodules.

@@ -43,7 +43,7 @@ func (x *examination) marked() {
 				continue
 			}
 			told[m.Says] = true
-			x.tell(c, m.Kind, Medium, l, "+", m.Says)
+			x.tell(c, m.Kind, Medium, l, m.Says)
 		}
 	}
 }

@@ -50,17 +50,18 @@ type pattern struct {
 }
 
 func parsePattern(s string) pattern {
-	p := pattern{root: strings.HasPrefix(s, "/")}
-	s = strings.TrimPrefix(s, "/")
-	if dir, name, ok := strings.Cut(s, "/**"); ok {
-		return pattern{below: "/" + dir + "/", name: name, root: p.root, deep: true}
+	s, root := strings.CutPrefix(s, "/")
+	if strings.HasSuffix(s, "/") {
+		s += "**"
 	}
-	dir, name := path.Split(s)
-	if p.name = name; dir != "" {
-		p.below = "/" + dir
+	dir, name, deep := strings.Cut(s, "/**")
+	if !deep {
+		dir, name = path.Split(s)
 	}
-	p.deep = name == ""
-	return p
+	if dir != "" {
+		dir = "/" + strings.TrimSuffix(dir, "/") + "/"
+	}
+	return pattern{below: dir, name: name, root: root, deep: deep}
 }
 
 // match compares a folded path, which has a slash in front, and its last part.
@@ -97,7 +98,7 @@ type book struct {
 	names map[string][]int // by a name without stars in any directory
 	dirs  map[string][]int // by a directory of one part
 	rest  []ruled
-	known map[string][]*place // the last answers
+	known map[string][]*place // the answers
 }
 
 type ruled struct {
@@ -139,14 +140,10 @@ func (b *book) put(s string, row int) {
 // rowsOf gives the rows of a path, at most one of each kind. A row that says nothing wins over those behind it.
 func (b *book) rowsOf(p string) []*place {
 	rows, ok := b.known[p]
-	if ok {
-		return rows
+	if !ok {
+		rows = b.find(fold(p))
+		b.known[p] = rows
 	}
-	if len(b.known) > 10_000 {
-		clear(b.known)
-	}
-	rows = b.find(fold(p))
-	b.known[p] = rows
 	return rows
 }
 

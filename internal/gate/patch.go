@@ -31,6 +31,7 @@ type change struct {
 
 type line struct {
 	no, hunk int
+	sign     string
 	text     string
 }
 

@@ -367,9 +367,4 @@ func keyMatch(pattern, at string) bool {
 	}
 }
 
-// lastPart is a key's name for a person.
-func lastPart(at string) string {
-	return unescaped(at[strings.LastIndexByte(at, '/')+1:])
-}
-
 func unescaped(at string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(at) }

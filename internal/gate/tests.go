@@ -61,7 +61,7 @@ func (x *examination) weakened() {
 				x.tests(l, c, was, is)
 			}
 			if t := c.tally(l.Quiet, nil, nil); t.plus > t.minus && !isFixture(c.path) {
-				x.weaker(c, t.add, "+", t.plus-t.minus, "a checker is silenced")
+				x.weaker(c, t.add, t.plus-t.minus, "a checker is silenced")
 			}
 		}
 		x.thresholds(c)
@@ -69,8 +69,8 @@ func (x *examination) weakened() {
 	}
 }
 
-func (x *examination) weaker(c *change, l line, sign string, n int, says string) {
-	x.add(Finding{Kind: "weakened", Path: c.path, Line: l.no, Text: show(sign, l.text), Count: n, Says: says})
+func (x *examination) weaker(c *change, l line, n int, says string) {
+	x.add(Finding{Kind: "weakened", Path: c.path, Line: l.no, Text: show(l.sign, l.text), Count: n, Says: says})
 }
 
 // tally is what two versions of a file have of something.
@@ -100,9 +100,9 @@ func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 	switch n := skips.plus - skips.minus; {
 	case n <= 0:
 	case l.Ends == "":
-		x.weaker(c, skips.add, "+", n, "a check may fail now, or does nothing")
+		x.weaker(c, skips.add, n, "a check may fail now, or does nothing")
 	case !c.fresh():
-		x.weaker(c, skips.add, "+", n, number(n, "test does", "tests do")+" not run, or may fail now")
+		x.weaker(c, skips.add, n, number(n, "test does", "tests do")+" not run, or may fail now")
 	}
 	if c.fresh() {
 		return
@@ -110,18 +110,18 @@ func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 	tests, checks, empty := c.tally(l.Test, was, is), c.tally(l.Check, was, is), c.tally(l.Empty, was, is)
 	switch missing := checks.minus - checks.plus; {
 	case tests.minus > tests.plus && l.Ends == "":
-		x.weaker(c, tests.del, "-", tests.minus-tests.plus, "CI checks less than before")
+		x.weaker(c, tests.del, tests.minus-tests.plus, "CI checks less than before")
 	case c.gone() && tests.minus > 0:
-		x.weaker(c, tests.del, "-", tests.minus, number(tests.minus, "test",
+		x.weaker(c, tests.del, tests.minus, number(tests.minus, "test",
 			"tests")+" removed, or moved where nothing runs them")
 	case tests.minus > tests.plus && skips.plus <= skips.minus:
 		n := tests.minus - tests.plus
-		x.weaker(c, tests.del, "-", n, number(n, "test", "tests")+" removed")
+		x.weaker(c, tests.del, n, number(n, "test", "tests")+" removed")
 	case missing > 0 && (l.Files != "" || within(fold(c.path), "tests/ *_test.rs tests.rs test.rs *_tests.rs")):
-		x.weaker(c, checks.del, "-", missing, number(missing, "assertion", "assertions")+" fewer")
+		x.weaker(c, checks.del, missing, number(missing, "assertion", "assertions")+" fewer")
 	case empty.plus > empty.minus && checks.minus > 0:
 		n := empty.plus - empty.minus
-		x.weaker(c, empty.add, "+", n, number(n, "assertion", "assertions")+" that nearly always hold")
+		x.weaker(c, empty.add, n, number(n, "assertion", "assertions")+" that nearly always hold")
 	default:
 		x.values(l, c)
 	}
@@ -152,7 +152,7 @@ func (x *examination) values(l *language, c *change) {
 	}
 	for _, a := range c.added {
 		if was := old[bare(a)]; was != "" && was != part(a.text) {
-			x.tell(c, "weakened", Low, a, "+", "an expected value has changed, was: "+show("", was))
+			x.tell(c, "weakened", Low, a, "an expected value has changed, was: "+show("", was))
 			return
 		}
 	}
@@ -187,7 +187,7 @@ func (x *examination) thresholds(c *change) {
 		}
 		for _, l := range c.added {
 			if old := was[bare(l)]; old != "" && lowered(old, l.text, r.Less) {
-				x.weaker(c, l, "+", 1, "a limit that checks must keep is weaker, was: "+show("", old))
+				x.weaker(c, l, 1, "a limit that checks must keep is weaker, was: "+show("", old))
 				return
 			}
 		}
@@ -214,9 +214,9 @@ func (x *examination) expected(c *change) {
 	switch {
 	case c.fresh() || c.wasOID == c.isOID || !within(fold(c.path), listed("snapshots")):
 	case !c.gone():
-		x.tell(c, "weakened", Low, line{}, "", "expected output was rewritten")
+		x.tell(c, "weakened", Low, line{}, "expected output was rewritten")
 	case !x.arrived[c.wasOID]:
-		x.tell(c, "weakened", Medium, line{}, "", "expected output was removed")
+		x.tell(c, "weakened", Medium, line{}, "expected output was removed")
 	}
 }
 
@@ -252,9 +252,8 @@ func (x *examination) checks() {
 				path.Base(p) == "cargo.toml" && !strings.Contains(at, "lints/") {
 				continue
 			}
-			if sign, says := loosens(was, is, at); says != "" {
-				value := map[string]leaves{"+": is, "-": was}[sign][at]
-				x.weaker(c, line{no: c.lineOf(sign, at), text: at + ": " + value}, sign, 1, says)
+			if l, says := c.loosens(was, is, at); says != "" {
+				x.weaker(c, l, 1, says)
 				break
 			}
 		}
@@ -262,22 +261,23 @@ func (x *examination) checks() {
 }
 
 // loosens says how a setting that has changed makes a checker milder; "" if it does not.
-func loosens(was, is leaves, at string) (sign, says string) {
+func (c *change) loosens(was, is leaves, at string) (l line, says string) {
 	old, had := was[at]
 	now, has := is[at]
+	l = c.value("+", is, at)
 	off := func(s string) bool { return switched.match(s) }
 	switch {
 	case has && leavesOut.match(at) && !elsewhereIn(was, at, now) && now != "false" && now != "[]" && now != "0":
-		return "+", "a checker leaves something out"
+		return l, "a checker leaves something out"
 	case has && rule.match(at) && off(now) && !off(old):
-		return "+", "a check is switched off, was: " + show("", old)
+		return l, "a check is switched off, was: " + show("", old)
 	case has && loosened.match(at) && now == "true" && old != "true":
-		return "+", "a check may fail now"
+		return l, "a check may fail now"
 	case had && (!has || inAList(at)) && wants.match(at) && !elsewhereIn(is, at, old),
 		had && !has && rule.match(at) && !off(old) && !elsewhereIn(is, at, old):
-		return "-", "a check was taken out"
+		return c.value("-", was, at), "a check was taken out"
 	}
-	return "", ""
+	return l, ""
 }
 
 func inAList(at string) bool {
