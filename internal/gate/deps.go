@@ -126,10 +126,10 @@ func (x *examination) newSources(c *change, r *listing, old string) {
 		}
 	}
 	if len(fresh) > 0 {
-		at.text = list(fresh, mostNames)
+		at.text = list(fresh)
 		x.tell(c, "packages", High, at, "packages come from a place that they did not come from before")
 	}
-	if t := c.tally(runsAtSetUp, nil, nil); t.plus > t.minus {
+	if t := c.tally(runsAtSetUp, nil, nil); t.more > 0 {
 		x.tell(c, "install", High, t.add, "a package runs a script at install")
 	}
 }
@@ -293,7 +293,7 @@ func (x *examination) compare(c *change, was, is map[string]req, registry string
 		if n := len(s.names); n > 0 {
 			first, _, _ := strings.Cut(s.names[0], " ")
 			x.add(Finding{Kind: depsOf, Path: c.path, Line: is[first].no, Count: n,
-				Says: number(n, "package", "packages") + " " + s.one, Text: show(s.sign, list(s.names, mostNames))})
+				Says: number(n, "package", "packages") + " " + s.one, Text: show(s.sign, list(s.names))})
 		}
 	}
 }
@@ -305,13 +305,10 @@ func number(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// mostNames is how many packages are named in a line.
-const mostNames = 8
-
 // list is the beginning of a list, for one line.
-func list(names []string, most int) string {
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+func list(names []string) string {
+	if more := len(names) - mostLines; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostLines], ", "), more)
 	}
 	return strings.Join(names, ", ")
 }
@@ -367,7 +364,7 @@ func (x *examination) lacks(lock *change, known map[string]bool, have leaves, as
 		}
 	}
 	if len(missing) > 0 {
-		x.tell(lock, depsOf, Medium, line{text: list(missing, mostNames)}, "the lockfile lacks what is asked for")
+		x.tell(lock, depsOf, Medium, line{text: list(missing)}, "the lockfile lacks what is asked for")
 	}
 }
 

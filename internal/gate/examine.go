@@ -11,10 +11,8 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-const (
-	maxKept  = 20_000 // lines of one file
-	maxMarks = 20
-)
+// maxKept is how many lines of one file are kept.
+const maxKept = 20_000
 
 // examination is one look at what came.
 type examination struct {
@@ -32,10 +30,10 @@ type examination struct {
 	whole   bool // it is the one from the base to the tip
 	changes []*change
 	odd     map[*change]*Finding // lines that are not seen for what they are
-	marks   map[*change][]line
-	unlined []*change       // of commits, without lines that git shows
-	moved   map[string]bool // objects of files that were removed, with their modes
-	arrived map[string]bool // objects of new files
+	marked  map[string]bool      // files and rows of marks that were told
+	unlined []*change            // of commits, without lines that git shows
+	moved   map[string]bool      // objects of files that were removed, with their modes
+	arrived map[string]bool      // objects of new files
 
 	findings []Finding
 	notes    []string
@@ -45,7 +43,7 @@ type examination struct {
 // run does one step after the other. The first error ends it: what read something only keeps it in err.
 func (x *examination) run() error {
 	x.book, x.secrets = newBook(), newScanner()
-	x.odd, x.marks = map[*change]*Finding{}, map[*change][]line{}
+	x.odd, x.marked = map[*change]*Finding{}, map[string]bool{}
 	for _, step := range []func(){x.messages, x.patches, x.scanBinaries, x.judge} {
 		if x.err == nil {
 			step()
@@ -154,12 +152,12 @@ func (x *examination) line(c *change, added bool, no int, text []byte) {
 	if added && unseen(text) {
 		x.oddity(c, no, text)
 	}
-	if added && len(x.marks[c]) < maxMarks && marked(c.path, text) != nil {
-		x.marks[c] = append(x.marks[c], line{no: no, sign: "+", text: string(text)})
-	}
 	kept, sign := &c.removed, "-"
 	if added {
 		kept, sign = &c.added, "+"
+		if m := marked(c.path, text); m != nil {
+			x.mark(c, m, line{no, c.hunk, sign, string(text)})
+		}
 	}
 	switch {
 	case !c.keep:
@@ -207,7 +205,7 @@ func (x *examination) judge() {
 		}
 	}
 	for _, check := range []func(){x.names, x.places, x.repositories, x.lists, x.checks, x.unknown, x.blobs, x.twins,
-		x.weakened, x.marked} {
+		x.weakened} {
 		check()
 	}
 	for _, c := range x.changes {

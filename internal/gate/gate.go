@@ -115,17 +115,12 @@ func (x *examination) report() Report {
 // Merge adds what was found elsewhere.
 func (r Report) Merge(other Report) Report {
 	x := &examination{notes: append(slices.Clone(r.Notes), other.Notes...)}
-	type where struct {
-		kind       Kind
-		path, text string
-		line       int
-	}
-	seen := map[where]bool{}
-	more := map[Kind]int{}
+	seen, more := map[string]bool{}, map[Kind]int{}
 	for _, g := range append(slices.Clone(r.Groups), other.Groups...) {
 		more[g.Kind] += g.Count - len(g.Findings)
 		for _, f := range g.Findings {
-			if at := (where{f.Kind, f.Path, f.Text + f.Says, f.Line}); !seen[at] {
+			at := fmt.Sprintf("%s\x00%s\x00%d\x00%s\x00%s", f.Kind, f.Path, f.Line, f.Says, f.Text)
+			if !seen[at] {
 				seen[at] = true
 				x.findings = append(x.findings, f)
 			}

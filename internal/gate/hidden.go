@@ -40,12 +40,9 @@ func unseen(text []byte) bool {
 	return false
 }
 
-// maxOdd is how much of a line is looked at.
-const maxOdd = 64 << 10
-
 // oddity takes down what is not seen in a line.
 func (x *examination) oddity(c *change, no int, text []byte) {
-	s := strings.TrimRight(strings.ToValidUTF8(string(text[:min(len(text), maxOdd)]), ""), "\r")
+	s := strings.TrimRight(strings.ToValidUTF8(string(text[:min(len(text), maxText)]), ""), "\r")
 	says := hiddenIn(s, within(fold(c.path), listed("prose")))
 	if says == "" {
 		return

@@ -100,12 +100,8 @@ func (f *Finding) show(list []line, all int) {
 	f.Count = max(1, all)
 	for i, l := range list[:min(mostLines, len(list))] {
 		text := l.text
-		if f.Kind == "environment" { // the value may be a password
-			if name, _, ok := strings.Cut(text, "="); ok {
-				text = name + "=…"
-			} else if name, _, ok := strings.Cut(text, ":"); ok {
-				text = name + ": …"
-			}
+		if at := strings.IndexAny(text, "=:"); at >= 0 && f.Kind == "environment" { // the value may be a password
+			text = text[:at+1] + "…"
 		}
 		if text = show(l.sign, text); i == 0 {
 			f.Line, f.Text = l.no, text
@@ -244,7 +240,7 @@ func (x *examination) unknown() {
 		}
 	}
 	if len(found) > 0 {
-		x.add(Finding{Kind: "unknown", Path: found[0], Count: len(found), Text: show("+", list(found, mostLines)),
+		x.add(Finding{Kind: "unknown", Path: found[0], Count: len(found), Text: show("+", list(found)),
 			Says: "new files that a tool may load by itself"})
 	}
 }

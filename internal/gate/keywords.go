@@ -1,50 +1,52 @@
 package gate
 
-// keywords finds many words in one pass over a text, without regard to case: by their first two bytes, which few words
-// share.
-type keywords struct {
-	words []string // in lower case
-	by    [1 << 16][]uint16
-	lower [256]uint8
+import "github.com/cco-dev/cco/internal/gate/gitleaks"
+
+// keywords finds the words of rules in one pass over a text: by their first two bytes, which few words share. The bit
+// that tells small letters from capitals does not count.
+type keywords [1 << 16][]*keyword
+
+type keyword struct {
+	word  string
+	rules []int
 }
 
-func newKeywords(words []string) *keywords {
-	k := &keywords{words: words}
-	for b := range k.lower {
-		if k.lower[b] = uint8(b); b >= 'A' && b <= 'Z' {
-			k.lower[b] += 'a' - 'A'
+const anyCase = 0x20
+
+func newKeywords(rules []gitleaks.Rule) *keywords {
+	k, by := &keywords{}, map[string]*keyword{}
+	for i, r := range rules {
+		for _, w := range r.Keywords {
+			if by[w] == nil {
+				by[w] = &keyword{word: w}
+				at := int(w[0]|anyCase)<<8 | int(w[1]|anyCase)
+				k[at] = append(k[at], by[w])
+			}
+			by[w].rules = append(by[w].rules, i)
 		}
-	}
-	for i, w := range words {
-		at := int(w[0])<<8 | int(w[1])
-		k.by[at] = append(k.by[at], uint16(i))
 	}
 	return k
 }
 
-// find calls hit for each word in the text with the place behind it.
-func (k *keywords) find(text []byte, hit func(word, end int)) {
-	if len(text) == 0 {
-		return
-	}
-	next := k.lower[text[0]]
-	for i := range len(text) - 1 {
-		first := next
-		next = k.lower[text[i+1]]
-		for _, w := range k.by[int(first)<<8|int(next)] {
-			if k.begins(text[i:], k.words[w]) {
-				hit(int(w), i+len(k.words[w]))
+// find calls hit for each rule that has a word in the text, with the place behind it.
+func (k *keywords) find(text []byte, hit func(rule, end int)) {
+	for i := range max(1, len(text)) - 1 {
+		for _, w := range k[int(text[i]|anyCase)<<8|int(text[i+1]|anyCase)] {
+			if w.begins(text[i:]) {
+				for _, r := range w.rules {
+					hit(r, i+len(w.word))
+				}
 			}
 		}
 	}
 }
 
-func (k *keywords) begins(text []byte, word string) bool {
-	if len(text) < len(word) {
+func (w *keyword) begins(text []byte) bool {
+	if len(text) < len(w.word) {
 		return false
 	}
-	for i := 2; i < len(word); i++ {
-		if k.lower[text[i]] != word[i] {
+	for i := 2; i < len(w.word); i++ {
+		if text[i]|anyCase != w.word[i]|anyCase {
 			return false
 		}
 	}

@@ -18,20 +18,19 @@ const (
 	High                     // read it before you do anything
 )
 
-func (d Danger) String() string { return [...]string{"", "low", "medium", "high"}[d] }
+var dangers = []string{"", "low", "medium", "high"}
+
+func (d Danger) String() string { return dangers[d] }
 
 // MarshalText gives the word.
 func (d Danger) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads the word.
 func (d *Danger) UnmarshalText(b []byte) error {
-	for v := Low; v <= High; v++ {
-		if v.String() == string(b) {
-			*d = v
-			return nil
-		}
+	if *d = Danger(slices.Index(dangers, string(b))); *d <= 0 {
+		return fmt.Errorf("no danger %q", b)
 	}
-	return fmt.Errorf("no danger %q", b)
+	return nil
 }
 
 // Response is what happens if a kind is found.

@@ -32,18 +32,13 @@ func marked(p string, text []byte) *mark {
 	return nil
 }
 
-// marked tells of lines that tools act on.
-func (x *examination) marked() {
-	for _, c := range x.changes {
-		told := map[string]bool{}
-		for _, l := range x.marks[c] {
-			m := marked(c.path, []byte(l.text))
-			if told[m.Says] || isFixture(c.path) && m.Kind.row().response == Tell ||
-				m.Kind == "editor" && strings.HasSuffix(fold(c.path), ".md") {
-				continue
-			}
-			told[m.Says] = true
-			x.tell(c, m.Kind, Medium, l, m.Says)
-		}
+// mark tells of a line that a tool acts on, once for a file and row.
+func (x *examination) mark(c *change, m *mark, l line) {
+	once := c.path + "\x00" + m.Says
+	if x.marked[once] || isFixture(c.path) && m.Kind.row().response == Tell ||
+		m.Kind == "editor" && strings.HasSuffix(fold(c.path), ".md") {
+		return
 	}
+	x.marked[once] = true
+	x.tell(c, m.Kind, Medium, l, m.Says)
 }

@@ -22,9 +22,8 @@ var (
 
 // calls and gives say quickly whether a line may name a secret, or give a value.
 func calls(text []byte) bool {
-	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) || bytes.Contains(text,
-		[]byte("AME")) ||
-		bytes.Contains(text, []byte("EY"))) && naming().Match(text)
+	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) ||
+		bytes.Contains(text, []byte("AME")) || bytes.Contains(text, []byte("EY"))) && naming().Match(text)
 }
 
 func gives(text []byte) bool {
@@ -35,9 +34,12 @@ func gives(text []byte) bool {
 // if it goes on with a literal; "" otherwise.
 func joined(before, text []byte) string {
 	start, end := bytes.TrimLeft(text, " \t+.&"), bytes.TrimRight(before, " \t\r,;)")
-	switch {
+	name, set, _ := strings.Cut(strings.TrimSpace(string(before)), "=")
+	switch use := "${" + name + "}"; {
 	case len(start) == 0 || len(end) == 0:
 		return ""
+	case strings.Contains(string(text), use):
+		return strings.ReplaceAll(string(text), use, strings.Trim(set, `"'`))
 	case gives(text) && calls(before):
 		return string(end) + " " + string(start)
 	case gives(before) && calls(text):
@@ -113,7 +115,7 @@ func fake(secret string, guess bool) bool {
 		return true
 	case strings.Contains(secret, "-----BEGIN"):
 		return has(lower, "example xxxx ... fake") || len(secret) < 120
-	case has(lower, listed("fake")) || few(secret):
+	case has(lower, listed("fake")) || entropy(secret) < 2.3:
 		return true
 	}
 	if !guess {
@@ -134,15 +136,6 @@ func mixed(s string) bool {
 		}
 	}
 	return len(s) >= 12 && large*10 >= 3*len(s) && large*10 <= 8*len(s) && !strings.ContainsAny(s, "_-. ")
-}
-
-// few says that a text has hardly any different characters.
-func few(s string) bool {
-	seen := map[rune]bool{}
-	for _, r := range s {
-		seen[r] = true
-	}
-	return len(seen) < 6
 }
 
 // decodings are what a text may say in the encodings that a commit can name: rather all than the one it names.

@@ -31,13 +31,12 @@ func ownRules() (all []gitleaks.Rule) {
 			r.Keywords = append(r.Keywords, strings.ReplaceAll(w, "·", " "))
 		}
 		if o.Code {
-			r.Allow = append(r.Allow, gitleaks.Allow{Regexes: strings.Fields(listed("code"))})
+			o.Except = strings.Join(strings.Fields(listed("code")), "|")
 		}
-		if o.Except != "" {
-			r.Allow = append(r.Allow, gitleaks.Allow{Regexes: []string{o.Except}})
-		}
-		if o.Around != "" {
-			r.Allow = append(r.Allow, gitleaks.Allow{Target: "match", Regexes: []string{o.Around}})
+		for target, except := range map[string]string{"": o.Except, "match": o.Around} {
+			if except != "" {
+				r.Allow = append(r.Allow, gitleaks.Allow{Target: target, Regexes: []string{except}})
+			}
 		}
 		all = append(all, r)
 	}

@@ -128,9 +128,6 @@ func (w *walk) json(d *json.Decoder, at string, deep int) {
 }
 
 func readJSONC(text string) (leaves, error) {
-	if strings.TrimSpace(text) == "" {
-		return leaves{}, nil
-	}
 	b, err := hujson.Standardize([]byte(text))
 	if err != nil {
 		return nil, err

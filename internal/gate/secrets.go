@@ -23,7 +23,6 @@ type scanner struct {
 	rules    []gitleaks.Rule
 	global   *gitleaks.Allow
 	words    *keywords
-	of       [][]int // rules of a word
 	compiled map[string]*regexp.Regexp
 	allowed  map[string]bool // paths
 
@@ -62,21 +61,10 @@ func newScanner() *scanner {
 	table := gitleaks.Load()
 	s := &scanner{rules: slices.Concat(table.Rules, ownRules()), global: &table.Global,
 		compiled: map[string]*regexp.Regexp{}, allowed: map[string]bool{}, index: map[string]int{}}
-	s.upTo = make([]int, len(s.rules))
-	at := map[string]int{}
-	var words []string
-	for i := range s.rules {
-		r := &s.rules[i]
-		r.Guess = r.Guess || inList("guesses", r.ID)
-		for _, w := range r.Keywords {
-			if _, ok := at[w]; !ok {
-				at[w] = len(words)
-				words, s.of = append(words, w), append(s.of, nil)
-			}
-			s.of[at[w]] = append(s.of[at[w]], i)
-		}
+	for i, r := range s.rules {
+		s.rules[i].Guess = r.Guess || inList("guesses", r.ID)
 	}
-	s.words = newKeywords(words)
+	s.words, s.upTo = newKeywords(s.rules), make([]int, len(s.rules))
 	return s
 }
 
@@ -130,29 +118,21 @@ func (s *scanner) line(path, commit string, no int, text []byte) {
 // scan looks at a text with all rules.
 func (s *scanner) scan(path, commit string, no int, text []byte) bool {
 	s.hits = s.hits[:0]
-	s.words.find(text, func(word, end int) {
-		for _, r := range s.of[word] {
-			s.hits = append(s.hits, hit{r, end})
-		}
+	s.words.find(text, func(rule, end int) {
+		s.hits, s.upTo[rule] = append(s.hits, hit{rule, end}), 0
 	})
-	if len(s.hits) == 0 {
-		return false
-	}
-	found := false
-	for _, guess := range []bool{false, true} { // what is sure comes first
-		for _, h := range s.hits {
-			s.upTo[h.rule] = 0
-		}
-		for _, h := range s.hits {
-			if s.rules[h.rule].Guess == guess && (!guess || !s.skips(path)) {
-				found = s.near(&s.rules[h.rule], h, path, commit, no, text) || found
-			}
-		}
-		if found {
-			break
+	found, guessed := false, false
+	for _, h := range s.hits {
+		if r := &s.rules[h.rule]; !r.Guess {
+			found = s.near(r, h, path, commit, no, text) || found
 		}
 	}
-	return found
+	for _, h := range s.hits { // what is sure comes first
+		if r := &s.rules[h.rule]; r.Guess && !found && !s.skips(path) {
+			guessed = s.near(r, h, path, commit, no, text) || guessed
+		}
+	}
+	return found || guessed
 }
 
 // near looks for a secret around a keyword. What was looked at once is not looked at again.
@@ -205,9 +185,6 @@ func inSecret(b byte) bool {
 
 // fill adds a line to the blocks that are open, and closes them when they are complete.
 func (s *scanner) fill(text []byte, path, commit string) {
-	if len(s.open) == 0 {
-		return
-	}
 	for i := range s.open {
 		b := &s.open[i]
 		if b.path == path && len(b.text)+len(text) < maxBlock {
@@ -355,19 +332,18 @@ func part(line, secret string) string {
 
 // news leaves out what the base had, every line of it: it has only moved, or was copied.
 func (x *examination) news() []Finding {
-	lines := map[string]bool{}
-	for _, f := range x.secrets.found {
-		for line := range strings.Lines(f.whole) {
-			if line = strings.TrimSpace(line); line != "" {
-				lines[line] = true
-			}
-		}
+	lines := func(f Finding) []string {
+		return slices.DeleteFunc(strings.Split(f.whole, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	}
-	if len(lines) == 0 {
+	var ask []string
+	for _, f := range x.secrets.found {
+		ask = append(ask, lines(f)...)
+	}
+	if len(ask) == 0 {
 		return x.secrets.found
 	}
 	c := x.host.Cmd("grep", "-h", "-o", "-a", "-F", "--no-color", "-f", "-", x.in.Base, "--")
-	c.Stdin = strings.NewReader(strings.Join(slices.Collect(maps.Keys(lines)), "\n") + "\n")
+	c.Stdin = strings.NewReader(strings.Join(ask, "\n") + "\n")
 	had := map[string]bool{}
 	err := x.host.Scan(x.ctx, c, '\n', func(b []byte) error {
 		had[string(b)] = true
@@ -376,31 +352,17 @@ func (x *examination) news() []Finding {
 	if exit, ok := errors.AsType[*proc.ExitError](err); !ok || exit.Code != 1 { // 1: it found nothing
 		x.fail(err)
 	}
-	was := func(line string) bool {
-		for text := range had { // of two that begin at one place, git gives the longer
-			if strings.Contains(text, line) {
-				return true
-			}
-		}
-		return false
-	}
+	all := strings.Join(slices.Collect(maps.Keys(had)), "\n") // of two that begin at one place, git gives the longer
 	return slices.DeleteFunc(x.secrets.found, func(f Finding) bool {
-		for line := range strings.Lines(f.whole) {
-			if line = strings.TrimSpace(line); line != "" && !was(line) {
-				return false
-			}
-		}
-		return f.raw != ""
+		return f.raw != "" && !slices.ContainsFunc(lines(f), func(l string) bool { return !strings.Contains(all, l) })
 	})
 }
 
 // scanText looks at a text of somebody else's.
 func scanText(text string) *scanner {
 	s := newScanner()
-	no := 0
 	for line := range strings.Lines(text) {
-		no++
-		s.line("", "", no, []byte(strings.TrimRight(line, "\r\n")))
+		s.line("", "", 0, []byte(strings.TrimRight(line, "\r\n")))
 	}
 	s.close("")
 	return s

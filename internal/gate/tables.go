@@ -96,10 +96,10 @@ func setField(row reflect.Value, name, value string) error {
 	return nil
 }
 
-// lists are the named lists of words and patterns, each with a space in front and behind.
+// lists are the named lists of words and patterns, and the expressions; each has a space in front and behind.
 var lists = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
-	for name, value := range fields(file("words") + file("popular")) {
+	for name, value := range fields(file("words") + file("popular") + file("expressions")) {
 		all[name] = " " + strings.ReplaceAll(value, "\n", " ") + " "
 	}
 	return all
@@ -120,14 +120,7 @@ func expr(s string) expression {
 
 // named is one of the expressions that are too long for a line of code.
 func named(name string) expression {
-	return sync.OnceValue(func() *regexp.Regexp {
-		for is, value := range fields(file("expressions")) {
-			if is == name {
-				return regexp.MustCompile(value)
-			}
-		}
-		panic("gate: no expression " + name)
-	})
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.TrimSpace(listed(name))) })
 }
 
 // UnmarshalText takes an expression out of a table.

@@ -60,8 +60,8 @@ func (x *examination) weakened() {
 			if l.collects(c.path) {
 				x.tests(l, c, was, is)
 			}
-			if t := c.tally(l.Quiet, nil, nil); t.plus > t.minus && !isFixture(c.path) {
-				x.weaker(c, t.add, t.plus-t.minus, "a checker is silenced")
+			if t := c.tally(l.Quiet, nil, nil); t.more > 0 && !isFixture(c.path) {
+				x.weaker(c, t.add, t.more, "a checker is silenced")
 			}
 		}
 		x.thresholds(c)
@@ -73,31 +73,30 @@ func (x *examination) weaker(c *change, l line, n int, says string) {
 	x.add(Finding{Kind: "weakened", Path: c.path, Line: l.no, Text: show(l.sign, l.text), Count: n, Says: says})
 }
 
-// tally is what two versions of a file have of something.
+// tally is how much more a file has of something, or less, with the first line that came and that went.
 type tally struct {
-	plus, minus int
-	add, del    line // the first of each
+	more     int
+	add, del line
 }
 
 // tally counts lines that have not only moved: those that are nowhere among the others.
 func (c *change) tally(of expression, was, is map[string]int) (t tally) {
-	count := func(lines []line, others map[string]int, n *int, first *line) {
-		for _, l := range lines {
-			if of.match(l.text) && others[strings.TrimSpace(l.text)] == 0 {
-				if *n++; *n == 1 {
-					*first = l
-				}
-			}
+	for _, l := range slices.Backward(c.added) {
+		if of.match(l.text) && was[strings.TrimSpace(l.text)] == 0 {
+			t.more, t.add = t.more+1, l
 		}
 	}
-	count(c.added, was, &t.plus, &t.add)
-	count(c.removed, is, &t.minus, &t.del)
+	for _, l := range slices.Backward(c.removed) {
+		if of.match(l.text) && is[strings.TrimSpace(l.text)] == 0 {
+			t.more, t.del = t.more-1, l
+		}
+	}
 	return t
 }
 
 func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 	skips := c.tally(l.Skip, was, is)
-	switch n := skips.plus - skips.minus; {
+	switch n := skips.more; {
 	case n <= 0:
 	case l.Ends == "":
 		x.weaker(c, skips.add, n, "a check may fail now, or does nothing")
@@ -108,20 +107,17 @@ func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 		return
 	}
 	tests, checks, empty := c.tally(l.Test, was, is), c.tally(l.Check, was, is), c.tally(l.Empty, was, is)
-	switch missing := checks.minus - checks.plus; {
-	case tests.minus > tests.plus && l.Ends == "":
-		x.weaker(c, tests.del, tests.minus-tests.plus, "CI checks less than before")
-	case c.gone() && tests.minus > 0:
-		x.weaker(c, tests.del, tests.minus, number(tests.minus, "test",
-			"tests")+" removed, or moved where nothing runs them")
-	case tests.minus > tests.plus && skips.plus <= skips.minus:
-		n := tests.minus - tests.plus
-		x.weaker(c, tests.del, n, number(n, "test", "tests")+" removed")
+	switch gone, missing := -tests.more, -checks.more; {
+	case gone > 0 && l.Ends == "":
+		x.weaker(c, tests.del, gone, "CI checks less than before")
+	case gone > 0 && c.gone():
+		x.weaker(c, tests.del, gone, number(gone, "test", "tests")+" removed, or moved where nothing runs them")
+	case gone > 0 && skips.more <= 0:
+		x.weaker(c, tests.del, gone, number(gone, "test", "tests")+" removed")
 	case missing > 0 && (l.Files != "" || within(fold(c.path), "tests/ *_test.rs tests.rs test.rs *_tests.rs")):
 		x.weaker(c, checks.del, missing, number(missing, "assertion", "assertions")+" fewer")
-	case empty.plus > empty.minus && checks.minus > 0:
-		n := empty.plus - empty.minus
-		x.weaker(c, empty.add, n, number(n, "assertion", "assertions")+" that nearly always hold")
+	case empty.more > 0 && checks.del.text != "":
+		x.weaker(c, empty.add, empty.more, number(empty.more, "assertion", "assertions")+" that nearly always hold")
 	default:
 		x.values(l, c)
 	}
@@ -248,10 +244,6 @@ func (x *examination) checks() {
 			continue
 		}
 		for _, at := range changed(was, is) {
-			if path.Base(p) == "package.json" && !strings.HasPrefix(at, "eslintConfig/") && !strings.HasPrefix(at, "jest/") ||
-				path.Base(p) == "cargo.toml" && !strings.Contains(at, "lints/") {
-				continue
-			}
 			if l, says := c.loosens(was, is, at); says != "" {
 				x.weaker(c, l, 1, says)
 				break

@@ -76,16 +76,11 @@ func (x *examination) repositories() {
 			}
 		}
 	}
-	parts := map[string]map[string]bool{}
-	x.entries(dirs, func(p string) {
-		dir := path.Dir(p)
-		if parts[dir] == nil {
-			parts[dir] = map[string]bool{}
-		}
-		parts[dir][strings.ToLower(path.Base(p))] = true
-	})
+	have := map[string]bool{}
+	x.entries(dirs, func(p string) { have[path.Join(path.Dir(p), strings.ToLower(path.Base(p)))] = true })
 	for _, dir := range slices.Sorted(maps.Keys(by)) {
-		if p := parts[dir]; p["head"] && (p["config"] || p["commondir"] || p["objects"] && p["refs"]) {
+		has := func(name string) bool { return have[path.Join(dir, name)] }
+		if has("head") && (has("config") || has("commondir") || has("objects") && has("refs")) {
 			x.add(Finding{Kind: "commit", Path: by[dir], Says: "belongs to a directory that git takes for a repository: " +
 				"it runs what the config there says for anybody who is in it"})
 		}
