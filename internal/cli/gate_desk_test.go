@@ -20,7 +20,7 @@ func TestAPullShowsThePatchBeforeItIsAnswered(t *testing.T) {
 	}
 	d.types("d")
 	d.await("the patch and the question", func() bool { return d.shows("+echo 30")() && asks() })
-	if d.shows("other")() {
+	if d.shows("+++ b/other.txt")() {
 		t.Errorf("another file is shown:\n%s", d.screen())
 	}
 	d.types("n")
