@@ -9,7 +9,7 @@ import (
 // mark is a line that a tool acts on in any file with an ending.
 type mark struct {
 	Ends  string // "" for any
-	Has   string // is looked for first
+	Has   string // is looked for first, and its last byte before that
 	Line  expression
 	Plain expression // lines that do no more than set how a file is shown
 	Kind  Kind
@@ -23,10 +23,12 @@ func marked(p string, text []byte) *mark {
 	if len(text) > maxText {
 		return nil
 	}
-	for i, m := range marks() {
-		if (m.Ends == "" || path.Ext(p) == m.Ends) && bytes.Contains(text, []byte(m.Has)) && m.Line().Match(text) &&
-			(m.Plain == nil || !m.Plain().Match(text)) {
-			return &marks()[i]
+	rows := marks()
+	for i := range rows {
+		m := &rows[i]
+		if (m.Ends == "" || path.Ext(p) == m.Ends) && bytes.IndexByte(text, m.Has[len(m.Has)-1]) >= 0 &&
+			bytes.Contains(text, []byte(m.Has)) && m.Line().Match(text) && (m.Plain == nil || !m.Plain().Match(text)) {
+			return m
 		}
 	}
 	return nil

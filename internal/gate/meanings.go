@@ -30,70 +30,65 @@ func gives(text []byte) bool {
 	return (bytes.Contains(text, []byte("alue")) || bytes.Contains(text, []byte("<string>"))) && value().Match(text)
 }
 
-// joined is a line together with the one before it, if that names what this one gives a value, or the other way round, or
-// if it goes on with a literal; "" otherwise.
-func joined(before, text []byte) string {
-	start, end := bytes.TrimLeft(text, " \t+.&"), bytes.TrimRight(before, " \t\r,;)")
-	name, set, _ := strings.Cut(strings.TrimSpace(string(before)), "=")
-	switch use := "${" + name + "}"; {
+// joined is a line together with the one before it, if that sets a variable that it uses, or names what it gives a value,
+// or the other way round, or if it goes on with a literal; nil otherwise.
+func joined(before, text []byte) []byte {
+	both := func(a, b []byte) []byte { return slices.Concat(a, []byte(" "), b) }
+	end, start := bytes.TrimRight(before, " \t\r,;)"), bytes.TrimLeft(text, " \t+.&")
+	switch {
 	case len(start) == 0 || len(end) == 0:
-		return ""
-	case strings.Contains(string(text), use):
-		return strings.ReplaceAll(string(text), use, strings.Trim(set, `"'`))
+	case bytes.Contains(text, []byte("${")):
+		name, value, _ := bytes.Cut(bytes.TrimSpace(before), []byte("="))
+		return bytes.ReplaceAll(text, slices.Concat([]byte("${"), name, []byte("}")), bytes.Trim(value, `"'`))
 	case gives(text) && calls(before):
-		return string(end) + " " + string(start)
+		return both(end, start)
 	case gives(before) && calls(text):
-		return string(text) + " " + string(bytes.TrimLeft(before, " \t-"))
+		return both(text, bytes.TrimLeft(before, " \t-"))
 	case strings.IndexByte("\"'`", start[0]) >= 0 && strings.IndexByte(`"'+\.&(`, end[len(end)-1]) >= 0 && !calls(before):
-		return string(bytes.TrimRight(end, " +\\.&")) + " " + string(start)
+		return both(bytes.TrimRight(end, " +\\.&"), start)
 	}
-	return ""
+	return nil
 }
 
 // meanings are other texts that a line stands for.
-func meanings(before, text []byte) (all []string) {
-	quotes := bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`'`)) + bytes.Count(text, []byte("`"))
-	line := string(text)
+func meanings(before, text []byte) (all [][]byte) {
+	line := text
 	if bytes.Contains(text, []byte(`\"`)) || bytes.Contains(text, []byte(`\'`)) {
-		line = strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\n`, " ").Replace(line)
-		line = strings.TrimRight(strings.TrimSpace(line), `",`)
-		if strings.Count(line, `"`)%2 == 1 { // the quote that opened the cell's line
-			line = strings.TrimLeft(line, " \t\"")
+		plain := strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\n`, " ").Replace(string(text))
+		plain = strings.TrimRight(strings.TrimSpace(plain), `",`)
+		if strings.Count(plain, `"`)%2 == 1 { // the quote that opened the cell's line
+			plain = strings.TrimLeft(plain, " \t\"")
 		}
-		if unbalanced := strings.Count(line, `"`)%2 == 1; unbalanced {
-			line += `"`
+		if unbalanced := strings.Count(plain, `"`)%2 == 1; unbalanced {
+			plain += `"`
 		}
+		line = []byte(plain)
 		all = append(all, line)
 	}
-	both := joined(before, []byte(line))
-	if both != "" {
+	both := joined(before, line)
+	if both != nil {
 		line = both
 		all = append(all, line)
 	}
-	if quotes > 3 || both != "" {
-		if joined := piece().ReplaceAllString(line, ""); joined != line {
-			all = append(all, joined)
-		}
+	if both != nil || bytes.Count(text, []byte(`"`))+bytes.Count(text, []byte(`'`))+bytes.Count(text, []byte("`")) > 3 {
+		all = append(all, piece().ReplaceAll(line, nil))
 	}
 	if hasRun(text, 16, false) {
-		plain := coded().ReplaceAllStringFunc(line, decoded)
-		if plain != line {
-			all = append(all, plain)
-		}
+		all = append(all, coded().ReplaceAllFunc(line, decoded))
 	}
-	return slices.Compact(all)
+	return all
 }
 
 // decoded is what base64 stands for, if that is text.
-func decoded(s string) string {
-	bare := strings.TrimRight(s, "=")
+func decoded(s []byte) []byte {
+	bare := string(bytes.TrimRight(s, "="))
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		b, err := e.DecodeString(bare)
 		if err != nil || len(b) < 8 || !utf8.Valid(b) {
 			continue
 		}
 		if !bytes.ContainsFunc(b, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r > '~' }) {
-			return strings.ReplaceAll(strings.TrimSpace(string(b)), "\n", " ")
+			return bytes.ReplaceAll(bytes.TrimSpace(b), []byte("\n"), []byte(" "))
 		}
 	}
 	return s

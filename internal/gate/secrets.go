@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,7 +32,7 @@ type scanner struct {
 	open   []block
 	last   []byte // the line before, and its file
 	lastIn string
-	whole  string // the line that the present text was made from; "" if it is the line itself
+	whole  []byte // the line that the present text was made from; nil if it is the line itself
 
 	found []Finding
 	index map[string]int
@@ -104,13 +105,13 @@ func (s *scanner) line(path, commit string, no int, text []byte) {
 		s.last = s.last[:0]
 	}
 	if !found && len(text) <= maxPieces {
-		s.whole = string(text)
+		s.whole = text
 		for _, meant := range meanings(s.last, text) {
-			if s.scan(path, commit, no, []byte(meant)) {
+			if !bytes.Equal(meant, text) && s.scan(path, commit, no, meant) {
 				break
 			}
 		}
-		s.whole = ""
+		s.whole = nil
 	}
 	s.last, s.lastIn = append(s.last[:0], text[:min(len(text), maxPieces)]...), path
 }
@@ -147,7 +148,7 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 		s.upTo[h.rule] = h.at
 	case to > shortLine:
 		from, to = max(0, h.at-before), min(to, h.at+behind)
-		for to < min(len(text), h.at+farthest) && (r.Lines || inSecret(text[to])) {
+		for to < min(len(text), h.at+farthest) && (r.Lines || inSecret[text[to]]) {
 			to++ // no secret is cut
 		}
 		s.upTo[h.rule] = max(to-before, h.at)
@@ -167,7 +168,7 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 func hasRun(text []byte, n int, digits bool) bool {
 	run, digit := 0, false
 	for _, b := range text {
-		if !inSecret(b) {
+		if !inSecret[b] {
 			run, digit = 0, false
 			continue
 		}
@@ -179,9 +180,12 @@ func hasRun(text []byte, n int, digits bool) bool {
 	return false
 }
 
-func inSecret(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("_.=+/-", b) >= 0
-}
+var inSecret = func() (is [256]bool) {
+	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.=+/-") {
+		is[b] = true
+	}
+	return is
+}()
 
 // fill adds a line to the blocks that are open, and closes them when they are complete.
 func (s *scanner) fill(text []byte, path, commit string) {
@@ -273,8 +277,8 @@ func (s *scanner) add(r *gitleaks.Rule, path, commit string, no int, secret, raw
 	s.index[key] = len(s.found)
 	f := Finding{Kind: "secrets", Path: path, Line: no, Commit: commit, Says: ruleName(r.ID), Count: 1, raw: raw,
 		whole: raw}
-	if s.whole != "" {
-		f.whole = part(s.whole, raw)
+	if s.whole != nil {
+		f.whole = part(string(s.whole), raw)
 	}
 	if (r.Guess || r.Regex == "") && within(fold(path), listed("tried")) {
 		f.answer, f.Danger = Ask, Medium
