@@ -11,8 +11,11 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// maxKept is how many lines of one file are kept.
-const maxKept = 20_000
+const (
+	maxKept = 20_000   // lines of one file
+	maxText = 64 << 10 // bytes of a line that are kept for the rules
+	maxBlob = 32 << 20 // bytes of a file that is read whole
+)
 
 // examination is one look at what came.
 type examination struct {
@@ -179,9 +182,6 @@ func (x *examination) end(c *change) {
 	}
 }
 
-// maxText is how much of a line is kept for the rules.
-const maxText = 64 << 10
-
 // add records a finding.
 func (x *examination) add(f Finding) {
 	f.file, f.Path, f.Count = f.Path, safetext.Line(f.Path), max(f.Count, 1)
@@ -241,9 +241,6 @@ func (x *examination) blob(oid string) string {
 	}
 	return string(o.Data)
 }
-
-// maxBlob is how large a file may be that is read whole.
-const maxBlob = 32 << 20
 
 func (x *examination) object(name string) (o git.Object) {
 	var err error

@@ -16,10 +16,8 @@ import (
 const (
 	maxBinary   = 1 << 20
 	maxBinaries = 8 << 20
+	largeFile   = 1 << 20 // is worth a word
 )
-
-// largeFile is from when on a file is worth a word.
-const largeFile = 1 << 20
 
 // sizes asks for the sizes of files.
 func (x *examination) sizes(oids []string) map[string]int64 {

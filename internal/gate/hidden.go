@@ -48,8 +48,8 @@ func (x *examination) oddity(c *change, no int, text []byte) {
 		return
 	}
 	if x.odd[c] == nil {
-		s = strings.TrimSpace(strings.ReplaceAll(s, strings.Repeat(" ", gap), " … "))
-		x.odd[c] = &Finding{Kind: "hidden", Path: c.path, Line: no, Says: says, Text: "+" + safetext.Cut(safetext.Quote(s), 200)}
+		s = safetext.Quote(strings.TrimSpace(strings.ReplaceAll(s, strings.Repeat(" ", gap), " … ")))
+		x.odd[c] = &Finding{Kind: "hidden", Path: c.path, Line: no, Says: says, Text: "+" + safetext.Cut(s, 200)}
 	}
 	x.odd[c].Count++
 }
@@ -60,7 +60,7 @@ func hiddenIn(s string, prose bool) string {
 		return unicode.In(r, unicode.C, unicode.M, unicode.Z, unicode.Hangul) && r != ' '
 	}) {
 		for _, r := range unseenRows() {
-			if !(prose && r.Code) && r.Line.match(s) {
+			if (!prose || !r.Code) && r.Line.match(s) {
 				return r.Says
 			}
 		}

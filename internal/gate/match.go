@@ -47,6 +47,7 @@ type pattern struct {
 	name  string // "" for any
 	root  bool
 	deep  bool
+	row   int // that it belongs to, in a book
 }
 
 func parsePattern(s string) pattern {
@@ -97,13 +98,8 @@ type book struct {
 	rows  []place
 	names map[string][]int // by a name without stars in any directory
 	dirs  map[string][]int // by a directory of one part
-	rest  []ruled
+	rest  []pattern
 	known map[string][]*place // the answers
-}
-
-type ruled struct {
-	pattern
-	row int
 }
 
 func newBook() *book {
@@ -126,6 +122,7 @@ func newBook() *book {
 
 func (b *book) put(s string, row int) {
 	p := parsePattern(s)
+	p.row = row
 	dir := strings.Trim(p.below, "/")
 	switch {
 	case p.below == "" && !p.root && !strings.Contains(p.name, "*"):
@@ -133,7 +130,7 @@ func (b *book) put(s string, row int) {
 	case p.name == "" && !p.root && !strings.Contains(dir, "/"):
 		b.dirs[dir] = append(b.dirs[dir], row)
 	default:
-		b.rest = append(b.rest, ruled{p, row})
+		b.rest = append(b.rest, p)
 	}
 }
 

@@ -30,8 +30,8 @@ func gives(text []byte) bool {
 	return (bytes.Contains(text, []byte("alue")) || bytes.Contains(text, []byte("<string>"))) && value().Match(text)
 }
 
-// joined is a line together with the one before it, if that sets a variable that it uses, or names what it gives a value,
-// or the other way round, or if it goes on with a literal; nil otherwise.
+// joined is a line together with the one before it, if that sets a variable that it uses, or names what it gives a
+// value, or the other way round, or if it goes on with a literal; nil otherwise.
 func joined(before, text []byte) []byte {
 	both := func(a, b []byte) []byte { return slices.Concat(a, []byte(" "), b) }
 	end, start := bytes.TrimRight(before, " \t\r,;)"), bytes.TrimLeft(text, " \t+.&")

@@ -150,17 +150,17 @@ func (r *patchReader) header(s string) {
 			return
 		}
 	}
-	switch word, rest, _ := strings.Cut(s, " "); {
-	case word == "index":
+	switch word, rest, _ := strings.Cut(s, " "); word {
+	case "index":
 		oids, mode, _ := strings.Cut(rest, " ")
 		if c.wasOID, c.isOID, _ = strings.Cut(oids, ".."); mode != "" {
 			c.was, c.is = mode, mode
 		}
-	case word == "---" || word == "+++":
+	case "---", "+++":
 		if name := unquote(strings.TrimSuffix(rest, "\t")); len(name) > 2 && name != "/dev/null" {
 			c.path = name[2:]
 		}
-	case word == "Binary":
+	case "Binary":
 		c.binary = true
 	}
 }

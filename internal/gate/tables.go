@@ -14,9 +14,9 @@ import (
 )
 
 // What the gate knows is in the files of data. A paragraph is a row and each of its lines a field, "name: value"; an
-// indented line goes on with the value before it, and one that begins with # is a comment. Lines are joined with a space,
-// but for one that begins with |, as the next choice of an expression does. A field that is there several times makes a
-// list.
+// indented line goes on with the value before it, and one that begins with # is a comment. Lines are joined with a
+// space, but for one that begins with |, as the next choice of an expression does. A field that is there several times
+// makes a list.
 //
 //go:embed data/*.txt
 var data embed.FS
