@@ -164,18 +164,18 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 	return (r.ID != generic || hasRun(text[from:to], 10, true)) && s.apply(r, path, commit, no, part)
 }
 
-// hasRun says whether there are n characters of a secret in a row, if need be with a digit among them.
+// hasRun says whether there are n characters of a secret in a row, if need be with a digit among them. It looks from the
+// end of where they could be, and so passes over most of a text without any.
 func hasRun(text []byte, n int, digits bool) bool {
-	run, digit := 0, false
-	for _, b := range text {
-		if !inSecret[b] {
-			run, digit = 0, false
-			continue
+	for end := n; end <= len(text); {
+		at := end - 1
+		for at >= end-n && inSecret[text[at]] {
+			at--
 		}
-		digit = digit || b <= '9' && b >= '0'
-		if run++; run >= n && (digit || !digits) {
+		if at < end-n && (!digits || bytes.ContainsAny(text[end-n:end], "0123456789")) {
 			return true
 		}
+		end = max(at+n, end) + 1
 	}
 	return false
 }
