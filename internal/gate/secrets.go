@@ -164,8 +164,8 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 	return (r.ID != generic || hasRun(text[from:to], 10, true)) && s.apply(r, path, commit, no, part)
 }
 
-// hasRun says whether there are n characters of a secret in a row, if need be with a digit among them. It looks from the
-// end of where they could be, and so passes over most of a text without any.
+// hasRun says whether there are n characters of a secret in a row, if need be with a digit among them. It looks from
+// the end of where they could be, and so passes over most of a text without any.
 func hasRun(text []byte, n int, digits bool) bool {
 	for end := n; end <= len(text); {
 		at := end - 1
