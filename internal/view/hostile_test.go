@@ -143,7 +143,7 @@ git add . ; git commit -qm Many`)
 	t.Logf("words: at most %s of a core and %d MB", b.slow, b.large>>20)
 	// The gate takes its time for all of that, and no answer waits for it.
 	first := b.changes(id, "")
-	for until := time.Now().Add(5 * time.Minute); b.changes(id, "?file=f1.go").Examining; time.Sleep(time.Second) {
+	for until := time.Now().Add(15 * time.Minute); b.changes(id, "?file=f1.go").Examining; time.Sleep(time.Second) {
 		if time.Now().After(until) {
 			t.Fatal("the gate never comes to an end")
 		}

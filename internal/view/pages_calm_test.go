@@ -21,14 +21,20 @@ func TestButtonsWaitUntilTheyWereSeen(t *testing.T) {
 	id := r.Push("Run on", "sleep 600")
 	kill := `[...document.querySelectorAll('button')].find(e => /^(Kill|Yes)/.test(e.innerText))`
 	// It is looked for, and pressed, as soon as it is there: long before a person could have seen it.
-	b.do("press at once", chromedp.Navigate(r.Address+"/session/"+id))
-	b.until("press at once", `(e => { if (!e) return false; window.was = e.ariaDisabled;
-		e.click(); e.click(); return true; })(`+kill+`)`)
-	if was := b.value("window.was"); was != "true" {
-		t.Errorf("it is not shown as disabled: %s", was)
+	// The program of the page came at a known time, and waits for a second from then on.
+	early := "performance.now() < performance.getEntriesByName(location.origin + '/assets/lib.js')[0].responseEnd + 1000"
+	said := "late"
+	for tries := 0; said == "late" && tries < 20; tries++ { // on a busy machine it is drawn later than that
+		b.do("press at once", chromedp.Navigate(r.Address+"/session/"+id))
+		b.until("press at once", `(e => { if (!e) return false; const was = e.ariaDisabled;
+			e.click(); e.click(); window.said = `+early+` ? was + ' ' + e.innerText : 'late'; return true; })(`+kill+`)`)
+		said = b.value("window.said")
 	}
-	if said := b.value(kill + ".innerText"); !strings.HasPrefix(said, "Kill") {
-		t.Errorf("a press right after the load is taken: %s", said)
+	if said != "true Kill (keeps its work)" {
+		t.Errorf("right after the load it is %q", said)
+	}
+	if now := b.value(kill + ".innerText"); said != "late" && !strings.HasPrefix(now, "Kill") {
+		t.Errorf("a press right after the load is taken: %s", now)
 	}
 	calm := "(e => e && e.ariaDisabled !== 'true')(" + kill + ")"
 	b.until("calm", calm)

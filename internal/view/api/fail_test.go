@@ -74,7 +74,8 @@ func TestSpelledCharactersCantBeImitated(t *testing.T) {
 
 // Guards against a count that goes by lines: of five findings with three lines each, seven more would seem to be none.
 func TestFindingsAreCountedAndNotTheirLines(t *testing.T) {
-	one := gate.Finding{Kind: "executables", Path: ".husky/x", Says: "runs", Text: "+a", Lines: []string{"+b", "+c"}, More: 4}
+	one := gate.Finding{Kind: "executables", Path: ".husky/x", Says: "runs", Text: "+a", Lines: []string{"+b", "+c"},
+		More: 4}
 	report := gate.Report{Groups: []gate.Group{{Kind: "executables", Count: 12,
 		Findings: []gate.Finding{one, one, one, one, one}}}}
 	got := groups(report, gate.Policy{})

@@ -63,7 +63,7 @@ func (g *glances) of(d *Desk, v store.Session, first bool) (glance, bool) {
 // ask again.
 const (
 	examineSoon = 600 * time.Millisecond
-	examineOn   = 3 * time.Second
+	examineOn   = 10 * time.Second
 	examineTick = 20 * time.Millisecond
 )
 

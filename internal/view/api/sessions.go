@@ -195,8 +195,8 @@ func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
 	if err != nil {
 		return Changes{}, err
 	}
-	asked := time.Now()
-	time.AfterFunc(examineOn, d.join())
+	asked, leave := time.Now(), d.join()
+	defer func() { time.AfterFunc(examineOn, leave) }()
 	d.glances.of(d, v, true) // meanwhile
 	var text bytes.Buffer
 	alone, most := r.URL.Query().Get("file"), maxPatch

@@ -108,7 +108,7 @@ type Changes struct {
 	Base      string           `json:"base" doc:"the commit that it began with"`
 	Tip       string           `json:"tip" doc:"the last commit"`
 	Wip       bool             `json:"wip" doc:"something was left uncommitted; it comes to refs/cco/ID-wip"`
-	Pulled    bool             `json:"pulled" doc:"it was taken: all of it is at refs/cco/ID, and it or a part on a branch"`
+	Pulled    bool             `json:"pulled" doc:"it was taken: all of it is at refs/cco/ID, it or a part on a branch"`
 	Branch    string           `json:"branch" doc:"the session's"`
 	Whole     bool             `json:"whole" doc:"the branch has all of it"`
 	Seen      string           `json:"seen,omitempty" doc:"names what is shown, so that a pull takes nothing else"`

@@ -1,7 +1,7 @@
 // Package words makes Markdown that an agent or a stranger wrote into a small tree of known parts. What draws it sets
 // texts, and never has markup to deal with: HTML in it is text, a link shows its target, an image is its address. It
-// knows what agents write: headings, lists, quotes, code, simple tables, emphasis and links; everything else is shown as
-// it was written. Each character is read a bounded number of times, whatever stands there.
+// knows what agents write: headings, lists, quotes, code, simple tables, emphasis and links. Else it is shown as it is
+// written. Each character is read a bounded number of times, whatever stands there.
 package words
 
 import (
@@ -62,8 +62,8 @@ func (b *Budget) Parse(markdown string) []Node {
 
 func (b *Budget) over() bool { return b.nodes < 0 || b.ctx.Err() != nil || time.Now().After(b.end) }
 
-// block is a kind of them: how its first line begins behind what that is set in, and what reads it. That gives its node,
-// and how many lines it has.
+// block is a kind of them: how its first line begins behind what that is set in, and what reads it. That gives its
+// node, and how many lines it has.
 type block struct {
 	begins *regexp.Regexp
 	read   func(b *Budget, lines []string, depth int) (Node, int)

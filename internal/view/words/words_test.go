@@ -29,7 +29,7 @@ func TestMarkdownBecomesKnownParts(t *testing.T) {
 			`[{"kind":"p","parts":[{"text":"your bank"},{"text":" (https://evil.example/)"}]}]`},
 		"an image": {"![pixel](https://evil.example/p.png)",
 			`[{"kind":"p","parts":[{"text":"pixel [https://evil.example/p.png]"}]}]`},
-		"a script":               {"[x](javascript:alert(1))", `[{"kind":"p","parts":[{"text":"[x](javascript:alert(1))"}]}]`},
+		"a script":               {"[x](script:a(1))", `[{"kind":"p","parts":[{"text":"[x](script:a(1))"}]}]`},
 		"a title that says more": {`[x](y "hidden")`, `[{"kind":"p","parts":[{"text":"x"},{"text":" (y \"hidden\")"}]}]`},
 		"a comment":              {"a <!-- hidden --> b", `[{"kind":"p","parts":[{"text":"a <!-- hidden --> b"}]}]`},
 		// Guards against a backslash that makes what looks like a spelled character.
@@ -49,7 +49,8 @@ func TestMarkdownBecomesKnownParts(t *testing.T) {
 		// Guards against text that is hidden behind the columns of a table.
 		"cells beyond the head": {"a|b\n-|-\nc|d|e\n", `[{"kind":"table","parts":[{"kind":"tr","parts":[` +
 			`{"kind":"th","parts":[{"text":"a"}]},{"kind":"th","parts":[{"text":"b"}]}]},{"kind":"tr","parts":[` +
-			`{"kind":"td","parts":[{"text":"c"}]},{"kind":"td","parts":[{"text":"d"}]},{"kind":"td","parts":[{"text":"e"}]}]}]}]`},
+			`{"kind":"td","parts":[{"text":"c"}]},{"kind":"td","parts":[{"text":"d"}]},` +
+			`{"kind":"td","parts":[{"text":"e"}]}]}]}]`},
 		"code in a list": {"1. a\n   ```sh\n   x\n   ```\n", `[{"kind":"ol","parts":[{"kind":"li","parts":[{"text":"a"},` +
 			`{"kind":"pre","text":"x\n","lang":"sh"}]}]}]`},
 		"emphasis": {"**a `b*` c** *d* snake_case_x *.go and *.js 2 * 3 * 4", `[{"kind":"p","parts":[{"text":"**a "},` +
