@@ -373,6 +373,9 @@ func (s *Service) dropGrave(ctx context.Context, g store.Grave) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
+	if now, err := s.graveNow(ctx, g); err != nil || now == nil || now.State != store.Buried {
+		return err // it was restored since, or some of it is still in a box
+	}
 	if err := errors.Join(s.yard().Throw(s.yard().Grave(g.Name())), s.Store.RemoveGraves(ctx, g)); err != nil {
 		return err
 	}
