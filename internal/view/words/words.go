@@ -51,6 +51,9 @@ func (b *Budget) Parse(markdown string) []Node {
 		markdown = safetext.Cut(markdown, most) + "\n(cut)"
 	}
 	b.bytes -= len(markdown)
+	if !strings.ContainsAny(markdown, "\n`*[") && begins(markdown) == nil { // a plain line costs nothing
+		return []Node{{Kind: "p", Parts: []Node{{Text: markdown}}}}
+	}
 	if len(markdown) <= maxText && !b.over() {
 		lines := strings.Split(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n")
 		if nodes := b.blocks(lines, 0); !b.over() {

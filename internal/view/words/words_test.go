@@ -122,6 +122,9 @@ func TestHostileWordsCostNoMoreThanOthers(t *testing.T) {
 	if last := b.Parse("*a*"); len(last) != 1 || last[0].Kind != "pre" || last[0].Text != "*a*" {
 		t.Errorf("beyond the budget it is %+v", last)
 	}
+	if line := b.Parse("a plain line"); line[0].Kind != "p" { // also on a busy machine
+		t.Errorf("beyond the budget a plain line is %+v", line)
+	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if got := NewBudget(gone).Parse("*a*"); got[0].Kind != "pre" {
