@@ -300,9 +300,10 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 	if err != nil {
 		return err
 	}
+	// First what keeps it out of commits: this can be broken off, and the agent commits what it finds.
 	f := inside.Furniture{Dir: p.Workspace, Files: []inside.FurnishedFile{
-		{Path: name, Data: data, Mode: 0o644}, {Path: path.Join(path.Dir(name), ".gitignore"), Data: []byte("*\n"),
-			Mode: 0o644},
+		{Path: path.Join(path.Dir(name), ".gitignore"), Data: []byte("*\n"), Mode: 0o644},
+		{Path: name, Data: data, Mode: 0o644},
 	}}
 	job, err := json.Marshal(f)
 	if err != nil {
