@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Guards against consent to what nobody could see: d in the question of a pull shows the whole patch of the files that it
-// is about, and asks again.
+// Guards against consent to what nobody could see: d in the question of a pull shows the whole patch of the files that
+// it is about, and asks again.
 func TestAPullShowsThePatchBeforeItIsAnswered(t *testing.T) {
 	d := newDesk(t, map[string]string{
 		"hook.md": "mkdir -p .husky; seq 30 | sed 's/^/echo /' > .husky/pre-commit; echo other > other.txt"})
