@@ -149,12 +149,17 @@ func (w *watchdog) largest(h holding) int {
 	return victim
 }
 
-// files is the size of the box's filesystems in memory.
+// files is the size of the box's filesystems in memory. Until it has a root of its own, its init sees the host's.
 func (w *watchdog) files() int64 {
 	var total int64
 	for _, dir := range w.scratch {
+		var ours, theirs unix.Stat_t
 		var st unix.Statfs_t
-		if err := unix.Statfs("/proc/"+strconv.Itoa(w.init)+"/root"+dir, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
+		name := "/proc/" + strconv.Itoa(w.init) + "/root" + dir
+		if unix.Stat(name, &theirs) != nil || unix.Stat(dir, &ours) == nil && ours.Dev == theirs.Dev {
+			continue
+		}
+		if err := unix.Statfs(name, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
 			total += int64(st.Blocks-st.Bfree) * st.Bsize
 		}
 	}
