@@ -18,7 +18,8 @@ func guardRunCommand(a *commands) *cobra.Command {
 your machine is read-only, and only the worktree, temporary files and caches of the
 cage's own can be written. Git works on a private repository. What is committed comes
 to your branch by itself, also while the agent works; tags, stash and other branches
-that you have stay as they are. Logins other than the agent's own are out of sight.
+that you have stay as they are. Of your home only toolchains, programs on your PATH and
+your settings of git are in sight, and the agent's own login: guard.show names more.
 
 What starts something later can't be changed: hooks, git's configuration, and the
 settings of agents in the worktree.
