@@ -213,11 +213,12 @@ func (d *desk) stillWorks() {
 	d.await("the shell", d.shows("alive"))
 	d.tmux("set-buffer", "pasted")
 	d.tmux("paste-buffer", "-p")
-	d.presses("\r", "\x1b[A")
-	d.await("the paste", d.shows("\npasted"))
+	d.presses("\r")
+	d.await("the paste", d.shows("\npasted\npasted")) // the terminal's, and then cat's: before, it may not have begun
+	d.presses("\x1b[A")
 	d.tmux("send-keys", "C-]")
 	d.presses("\r")
-	d.await("a key", d.shows("^]"))
+	d.await("a key", d.shows("^]\n^[[A^]"))
 	screen := d.screen()
 	screen = screen[strings.LastIndex(screen, "prompt>"):]
 	d.presses("\x03")

