@@ -78,6 +78,9 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 			"echo text >note.txt\ngit add .\ngit commit -qm 'Add a greeting'")
 	r.Await(id, "done")
 
+	must.Do(t, r.Stream("/sessions/"+id+"/events", "", func(e viewtest.Event) bool {
+		return !strings.Contains(e.Data, `"kind":"end"`) // it is written when the session is done already
+	}))
 	s := get[api.SessionDetail](t, r, "/sessions/"+id)
 	if s.Title != "Greet" || s.Live || s.Events == 0 || len(s.Plan) == 0 {
 		t.Errorf("the session is %+v", s)

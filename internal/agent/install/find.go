@@ -136,8 +136,8 @@ func read(dir string) (Program, error) {
 	return p, err
 }
 
-// versionTime is how long a program may take to say its version; Node alone takes a second.
-const versionTime = 30 * time.Second
+// versionTime is how long a program may take to say its version: Node alone takes a second, on a busy machine many.
+const versionTime = 2 * time.Minute
 
 var versionPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`) })
 

@@ -129,7 +129,7 @@ func (i Installation) checkAgent(ctx context.Context, a *Adapter) []Finding {
 }
 
 // askTime is how long a hook may take before it counts as broken.
-const askTime = 10 * time.Second
+const askTime = 30 * time.Second
 
 func (i Installation) ask(ctx context.Context, r roster.Row, hook, command string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
