@@ -34,12 +34,12 @@ func FuzzDecide(f *testing.F) {
 		}
 		var v guard.Verdict
 		took := time.Hour
-		for try := 0; try < 3 && took > 2*time.Second; try++ { // the machine may have been busy with something else
+		for try := 0; try < 3 && took > 10*time.Second; try++ { // the machine may have been busy with something else
 			start := time.Now()
 			v = guard.Decide(p, nil, call)
 			took = time.Since(start)
 		}
-		if took > 2*time.Second {
+		if took > 10*time.Second {
 			t.Fatalf("took %s on %q", took, command)
 		}
 		if v.Rule == guard.RuleInternal {
