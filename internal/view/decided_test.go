@@ -76,6 +76,10 @@ func phasesAsSeen(t *testing.T, r *viewtest.Rig) {
 	if now := get[api.PhaseDetail](t, r, "/phases/"+id); now.Seen != was.Seen {
 		t.Errorf("what is the same has another name: %+v", now)
 	}
+	asked.Foreign = "" // it asks about no side
+	keepPhase(t, r, id, asked)
+	seen := get[api.PhaseDetail](t, r, "/phases/"+id).Seen
+	refused(t, r, "/phases/"+id+"/resume", api.Resume{Take: "theirs", Seen: seen}, http.StatusConflict)
 }
 
 // Guards against one thing that can't be read and hides everything else.
