@@ -97,6 +97,12 @@ func statesAndActions(t *testing.T, r *viewtest.Rig) {
 	if len(c.Commits) != 1 || len(c.Files) != 3 || c.Pulled || len(c.Groups) == 0 {
 		t.Errorf("the changes are %+v", c)
 	}
+	for _, file := range []string{"../../config", "/etc/passwd"} { // git fails on them
+		var out api.Failure
+		if code := r.Ask(http.MethodGet, "/sessions/"+id+"/changes?file="+file, nil, &out); code != http.StatusBadRequest {
+			t.Errorf("%s gives %d %+v", file, code, out)
+		}
+	}
 	one := get[api.Changes](t, r, "/sessions/"+id+"/changes?commit="+c.Commits[0].Commit+"&file=note.txt")
 	if len(one.Files) != 1 || one.Files[0].Path != "note.txt" {
 		t.Errorf("one file of a commit is %+v", one.Files)

@@ -323,7 +323,7 @@ func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *limited, file str
 	}
 	var only []string
 	const longest = 4096 // a name of a file
-	if strings.ContainsRune(file, 0) || len(file) > longest {
+	if strings.ContainsRune(file, 0) || len(file) > longest || file != "" && !filepath.IsLocal(file) {
 		return app.Usagef("file: this is no name of a file")
 	}
 	if file != "" && !strings.Contains(file, "<U+") { // a name that is spelled is looked for among all
