@@ -189,7 +189,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (x *exchange) finish() {
 	x.watch.stop()
 	defer x.giveRoom()
-	x.entry.In = x.sent.Load()
+	x.entry.In, x.entry.Calls = x.sent.Load(), x.meter != nil && x.meter.calls
 	if x.entry.Decision == Allowed && !x.ended.Load() {
 		x.entry.Error = cmp.Or(x.entry.Error, "the answer was cut short")
 	}

@@ -23,11 +23,11 @@ func attentionCommand(a *commands) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "attention", Short: "List what waits for you: questions, limits, work to pull", Args: AtMost(0),
-		Long: `List the sessions and phases that get no further without you: those with a
-question first, then those that have reached a limit, then phases whose trouble
-does not pass by itself, then sessions that failed and left work that exists
-nowhere else, then those that are done and wait to be pulled. Of each kind, what
-has waited longest comes first.`,
+		Long: `List the sessions and phases that get no further without you: agents that have
+finished and sit at their prompts first, then those with a question, then those
+that have reached a limit, then phases whose trouble does not pass by itself, then
+sessions that failed and left work that exists nowhere else, then those that are
+done and wait to be pulled. Of each kind, what has waited longest comes first.`,
 		Example: "  cco attention\n  cco attention --json",
 		RunE: a.withPhases(a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
 			needs, err := s.Attention(ctx)
@@ -64,6 +64,8 @@ has waited longest comes first.`,
 
 func needWords(k session.NeedKind) string {
 	switch k {
+	case session.NeedIdle:
+		return "idle"
 	case session.NeedAnswer:
 		return "asks"
 	case session.NeedLimit:

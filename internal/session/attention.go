@@ -34,6 +34,7 @@ type NeedKind string
 
 // The kinds of needs, the most urgent first.
 const (
+	NeedIdle   NeedKind = "idle"   // an agent has finished, and sits at its prompt
 	NeedAnswer NeedKind = "answer" // an agent has a question
 	NeedLimit  NeedKind = "limit"  // a limit is reached
 	NeedMend   NeedKind = "mend"   // a phase has trouble that does not pass by itself
@@ -63,7 +64,7 @@ func (s *Service) AttentionOf(ctx context.Context, list []store.Session) ([]Need
 		return nil, err
 	}
 	needs = append(needs, stopped...)
-	order := []NeedKind{NeedAnswer, NeedLimit, NeedMend, NeedLook, NeedPull}
+	order := []NeedKind{NeedIdle, NeedAnswer, NeedLimit, NeedMend, NeedLook, NeedPull}
 	slices.SortStableFunc(needs, func(a, b Need) int {
 		if d := slices.Index(order, a.Kind) - slices.Index(order, b.Kind); d != 0 {
 			return d
@@ -183,6 +184,8 @@ func (s *Service) need(v store.Session) (Need, bool) {
 	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Branch: v.Branch,
 		Title: v.Title, Words: v.Reason}
 	switch {
+	case v.State == store.Idle:
+		n.Kind, n.Since, n.Next = NeedIdle, v.Asked, "cco box pull "+v.ID
 	case v.State == store.Waiting, v.State == store.Pulled && v.Question != "":
 		n.Kind, n.Words, n.Since = NeedAnswer, v.Question, v.Asked
 		n.Next = "cco answer " + v.ID + ` "…"`

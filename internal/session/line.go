@@ -12,7 +12,7 @@ import (
 
 // Request is what a client asks of a keeper, a line of JSON each. The keeper answers with the transcript.
 type Request struct {
-	Op   string `json:"op"`            // follow, take, input, resize, stop, kill
+	Op   string `json:"op"`            // follow, take, input, resize, end, stop, kill
 	Who  string `json:"who,omitempty"` // a name of the client's own, which says whose keyboard was taken
 	Data []byte `json:"data,omitempty"`
 	Cols uint16 `json:"cols,omitempty"`
@@ -48,6 +48,9 @@ func (l *Link) Stop() error { return l.send(Request{Op: "stop"}) }
 
 // Kill ends the agent.
 func (l *Link) Kill() error { return l.send(Request{Op: "kill"}) }
+
+// End ends an agent that sits at its prompt, gently. If it does not, an event of KindRefused with that name says why.
+func (l *Link) End(who string) error { return l.send(Request{Op: "end", Who: who}) }
 
 // Take takes the keyboard of the agent's terminal, by a name that no other client has: the transcript says who has it,
 // and what others type is dropped until they take it back.

@@ -19,6 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/vt"
 )
 
 // ctrlC is the byte that a terminal turns into an interrupt.
@@ -48,8 +49,10 @@ type keeper struct {
 	writer  *client // the one that has the keyboard; nil is none
 	stopped bool    // a person asked the agent to end
 	typed   bool    // a person typed Ctrl-C on its terminal
-	turns   turns
 	killed  bool
+	turns   turns
+	rest    rest
+	closing bool // it was asked to leave its prompt
 }
 
 // Run runs a session from its order to its end. The listener is its socket. The caller holds the session's lock, which
@@ -221,8 +224,15 @@ func (k *keeper) handle(from *client, r session.Request) {
 	case "take":
 		k.writer = from
 		k.transcript.Append(session.Event{Kind: session.KindWriter, Writer: r.Who})
+	case "end":
+		if why := k.endAtRest(); why != "" {
+			k.transcript.Append(session.Event{Kind: session.KindRefused, Text: why, Writer: r.Who})
+		}
 	case "input":
 		k.typed = k.typed || r.Interrupt
+		if r.Interrupt || vt.IsEscape(r.Data) {
+			k.rest.escaped = k.clock.Now()
+		}
 		if k.pty != nil {
 			k.pty.Type(r.Data)
 		}
