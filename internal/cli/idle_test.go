@@ -163,3 +163,41 @@ func TestAnAgentWithoutAHookIsIdleWhenNothingMoves(t *testing.T) {
 		t.Errorf("kill: %s", out)
 	}
 }
+
+// listening notes each line that is typed to it, in the middle of its turn and at its prompt.
+const listening = hooked + `note() { IFS= read -r line; printf '%s\n' "$line" | cat -v >>"$CCO_EXCHANGE/typed"; }
+turn begun; echo WORKING; note
+turn ended; echo RESTING; note; read -r line
+`
+
+// Guards against words that reach an agent as keys: what is said is pasted, and then entered.
+func TestSayingTypesIntoASession(t *testing.T) {
+	d := deskWith(t, listening)
+	id := d.pushes("WORKING")
+	d.leaves()
+	said := func(words ...string) {
+		t.Helper()
+		if out := d.run("cco", append([]string{"box", "say", id}, words...)...); !strings.Contains(out, "was told") {
+			t.Errorf("say: %s", out)
+		}
+	}
+	is := func(want string) {
+		t.Helper()
+		d.await(want, func() bool { return strings.HasSuffix(d.typed(id), want) })
+	}
+	said("use ä\x1b \x03tabs\x1b[31m\u009b")
+	is("^[[200~use M-CM-$ tabs[31m^[[201~\n")
+	d.is("idle")
+	said("and go on")
+	is("\n^[[200~and go on^[[201~\n")
+
+	for words, want := range map[string]string{"": "exit status 2", "\x1b\x03": "exit status 2"} {
+		if out, err := d.command("cco", "box", "say", id, words).CombinedOutput(); err == nil || err.Error() != want {
+			t.Errorf("say %q: %v: %s", words, err, out)
+		}
+	}
+	d.run("cco", "box", "kill", id)
+	if out, err := d.command("cco", "box", "say", id, "late").CombinedOutput(); err == nil || err.Error() != "exit status 4" {
+		t.Errorf("say: %v: %s", err, out)
+	}
+}

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/cco-dev/cco/internal/inside"
@@ -71,25 +69,11 @@ func (s *Service) atPrompt(ctx context.Context, rec store.Session, waited bool, 
 			"%[1]s` ends it there and takes its work", rec.ID)
 		return stays
 	}
-	link, err := s.Dial(ctx, rec.ID)
-	if err != nil {
-		return stays // it has ended
-	}
-	who := rand.Text()
-	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
 	go func() {
-		defer stop()
-		defer func() { _ = link.Close() }()
-		if link.End(who) != nil {
-			return
+		// An error says that it has ended, which the wait finds out.
+		if why, err := s.request(ctx, rec.ID, Request{Op: "end"}); err == nil && why != "" {
+			stays <- why
 		}
-		_ = link.Follow(func(e Event) error {
-			if e.Kind == KindRefused && e.Writer == who {
-				stays <- e.Text
-				return io.EOF
-			}
-			return nil
-		})
 	}()
 	return stays
 }

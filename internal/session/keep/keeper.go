@@ -52,7 +52,9 @@ type keeper struct {
 	killed  bool
 	turns   turns
 	rest    rest
-	closing bool // it was asked to leave its prompt
+	said    [][]byte  // what a person said, and is to be typed when the agent listens
+	pasted  time.Time // when something of it was typed last
+	closing bool      // it was asked to leave its prompt
 }
 
 // Run runs a session from its order to its end. The listener is its socket. The caller holds the session's lock, which
@@ -225,9 +227,9 @@ func (k *keeper) handle(from *client, r session.Request) {
 		k.writer = from
 		k.transcript.Append(session.Event{Kind: session.KindWriter, Writer: r.Who})
 	case "end":
-		if why := k.endAtRest(); why != "" {
-			k.transcript.Append(session.Event{Kind: session.KindRefused, Text: why, Writer: r.Who})
-		}
+		k.transcript.Append(session.Event{Kind: session.KindReply, Text: k.endAtRest(), Writer: r.Who})
+	case "say":
+		k.transcript.Append(session.Event{Kind: session.KindReply, Text: k.say(r.Data), Writer: r.Who})
 	case "input":
 		k.typed = k.typed || r.Interrupt
 		if r.Interrupt || vt.IsEscape(r.Data) {

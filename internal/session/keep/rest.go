@@ -70,6 +70,7 @@ func (k *keeper) takeTurn(ctx context.Context, conversation string, ended bool) 
 	k.mu.Lock()
 	k.turns.take(conversation, ended)
 	k.rest.turn(k.clock.Now())
+	k.typeSaid()
 	k.mu.Unlock()
 	k.recordRest(ctx)
 }
@@ -79,6 +80,7 @@ func (k *keeper) takeTurn(ctx context.Context, conversation string, ended bool) 
 func (k *keeper) lookForRest(ctx context.Context, busy bool) {
 	k.mu.Lock()
 	changed := k.rest.look(k.clock.Now(), busy, k.turns.seen != nil)
+	k.typeSaid()
 	k.mu.Unlock()
 	if changed {
 		k.recordRest(ctx)
