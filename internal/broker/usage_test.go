@@ -263,7 +263,8 @@ func TestRequestsThatNobodyWaitsForAreCounted(t *testing.T) {
 	<-begun
 	_ = c.Close()
 	e := tr.entry(1)
-	if e.Spend == nil || e.Spend.Input < 1 || e.Spend.Output != 0 || e.Spend.Requests != 1 || e.Spend.Estimated != 1 || e.Decision != Failed {
+	if e.Spend == nil || e.Spend.Input < 1 || e.Spend.Output != 0 || e.Spend.Requests != 1 ||
+		e.Spend.Estimated != 1 || e.Decision != Failed {
 		t.Errorf("the record says %+v, %+v", e, e.Spend)
 	}
 }
@@ -367,7 +368,8 @@ func TestAnswersThatCallToolsAreKnown(t *testing.T) {
 			"\"type\":\"tool_use\",\"name\":\"AskUserQuestion\",\"input\":{}}}\n\n" + anthropicStream, true},
 		{"/anthropic/v1/messages", "application/json", `{"content":[{"type":"text"},{"type":"tool_use"}]}`, true},
 		{"/openai/v1/responses", "text/event-stream", openaiStream, false},
-		{"/openai/v1/responses", "text/event-stream", "data: {\"item\":{\"type\":\"function_call\"}}\n\n" + openaiStream, true},
+		{"/openai/v1/responses", "text/event-stream",
+			"data: {\"item\":{\"type\":\"function_call\"}}\n\n" + openaiStream, true},
 		{"/openai/v1/responses", "application/json", `{"output":[{"type":"custom_tool_call"}]}`, true},
 		{"/openai/v1/chat/completions", "text/event-stream", chatStream, false},
 		{"/openai/v1/chat/completions", "text/event-stream", "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{" +

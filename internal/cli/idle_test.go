@@ -38,7 +38,8 @@ turn ended; echo RESTING; read -r line; exit 3
 `
 
 // asking has no hooks. It asks its model, and then runs a tool until there is a file.
-const asking = standIn + `curl -sS --noproxy '*' -H "x-api-key: $ANTHROPIC_API_KEY" -H 'content-type: application/json' \
+const asking = standIn + `curl -sS --noproxy '*' -H "x-api-key: $ANTHROPIC_API_KEY" \
+	-H 'content-type: application/json' \
 	-d '{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"go"}]}' \
 	"$ANTHROPIC_BASE_URL/v1/messages" >/dev/null
 echo WORKING; sh -c 'until test -e "$CCO_EXCHANGE/go"; do sleep 0.1; done; :'
@@ -197,7 +198,8 @@ func TestSayingTypesIntoASession(t *testing.T) {
 		}
 	}
 	d.run("cco", "box", "kill", id)
-	if out, err := d.command("cco", "box", "say", id, "late").CombinedOutput(); err == nil || err.Error() != "exit status 4" {
+	out, err := d.command("cco", "box", "say", id, "late").CombinedOutput()
+	if err == nil || err.Error() != "exit status 4" {
 		t.Errorf("say: %v: %s", err, out)
 	}
 }

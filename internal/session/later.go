@@ -44,7 +44,8 @@ func (s *Service) Later(ctx context.Context, word string) (id string, err error)
 		if err != nil {
 			return "", err
 		}
-		return "", &StateError{ID: id, State: rec.State, Why: "it is not listed: it needs nothing of you, or was put off before"}
+		return "", &StateError{ID: id, State: rec.State,
+			Why: "it is not listed: it needs nothing of you, or was put off before"}
 	}
 	marks := map[string]string{}
 	for other, mark := range s.readLater() {

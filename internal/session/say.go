@@ -34,8 +34,8 @@ func (s *Service) Say(ctx context.Context, id, text string) (later bool, err err
 		return false, &StateError{ID: id, State: rec.State, Why: "nothing of it is running; `cco box push --continue " + id +
 			" -m TEXT` goes on with it"}
 	case !s.OnTerminal(id):
-		return false, &StateError{ID: id, State: rec.State, Why: "it has no terminal to type into; when it has ended, `cco box " +
-			"push --continue " + id + " -m TEXT` goes on with it"}
+		return false, &StateError{ID: id, State: rec.State, Why: "it has no terminal to type into; when it has ended, " +
+			"`cco box push --continue " + id + " -m TEXT` goes on with it"}
 	}
 	answer, err := s.request(ctx, id, Request{Op: "say", Data: []byte(words)})
 	if err == nil && answer != "" && answer != SaidLater {

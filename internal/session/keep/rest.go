@@ -104,8 +104,8 @@ func (k *keeper) recordRest(ctx context.Context) {
 	})
 }
 
-// endAtRest ends an agent that sits at its prompt, as a person would who leaves it, and says why it does not. The caller
-// holds the mutex.
+// endAtRest ends an agent that sits at its prompt, as a person would who leaves it, or says why it does not. The
+// caller holds the mutex.
 func (k *keeper) endAtRest() (why string) {
 	switch {
 	case k.writer != nil:

@@ -37,8 +37,8 @@ func (k *keeper) listens() bool {
 	return k.atPrompt() || err == nil && a.Row.Steered && (k.turns.seen != nil || !k.rest.last.Time.IsZero())
 }
 
-// typeSaid types the first of what waits to be said, as a terminal pastes it. The rest follows at the next look or turn.
-// The caller holds the mutex.
+// typeSaid types the first of what waits to be said, as a terminal pastes it. The rest follows at the next look or
+// turn. The caller holds the mutex.
 func (k *keeper) typeSaid() {
 	now := k.clock.Now()
 	if len(k.said) == 0 || !k.listens() || now.Before(k.pasted.Add(2*enterPause)) {

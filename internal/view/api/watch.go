@@ -269,8 +269,8 @@ func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Ph
 		}
 		for _, c := range st.Held {
 			out.Needs = append(out.Needs, Need{Of: "phase", Parent: p.ID, Words: b.Parse(c.Body), Seen: seenComment(c),
-				Need: session.Need{ID: c.ID, Kind: session.NeedAccept, Since: p.Updated, Title: p.Title, Agent: c.Author, Repo: p.Repo,
-					Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
+				Need: session.Need{ID: c.ID, Kind: session.NeedAccept, Since: p.Updated, Title: p.Title, Agent: c.Author,
+					Repo: p.Repo, Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
 		}
 	}
 }
