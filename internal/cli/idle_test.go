@@ -149,6 +149,19 @@ func TestTheWorkOfAnIdleAgentIsTaken(t *testing.T) {
 		t.Errorf("kill: %s", out)
 	}
 	d.is("done")
+
+	// A question is open, though the turn has ended.
+	id = push()
+	d.write("data/cco/exchange/"+id+"/question.txt", "Which?\n")
+	d.is("waiting")
+	d.write("data/cco/exchange/"+id+"/go", "")
+	d.await("its prompt", func() bool { return strings.Contains(d.run("cco", "box", "logs", id), "RESTING") })
+	if out, err := d.command("cco", "box", "pull", id, "--timeout", "3s").CombinedOutput(); err == nil {
+		t.Errorf("pull: %s", out)
+	}
+	d.is("waiting")
+	d.run("cco", "box", "kill", id)
+	d.is("killed")
 }
 
 // Guards against an agent without a hook that looks at work for ever.

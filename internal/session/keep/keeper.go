@@ -52,6 +52,7 @@ type keeper struct {
 	killed  bool
 	turns   turns
 	rest    rest
+	asks    bool      // it has an open question
 	said    [][]byte  // what a person said, and is to be typed when the agent listens
 	pasted  time.Time // when something of it was typed last
 	closing bool      // it was asked to leave its prompt

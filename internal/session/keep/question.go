@@ -52,6 +52,9 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 }
 
 func (a *attempt) setWaiting(ctx context.Context, waiting bool) {
+	a.mu.Lock()
+	a.asks = waiting
+	a.mu.Unlock()
 	clocks := []*stopwatch{a.idle}
 	if a.resumable() {
 		// It is ended soon in any case. The time limit also holds for an agent that stays while it waits: writing a file must

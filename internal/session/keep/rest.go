@@ -59,8 +59,10 @@ func (r *rest) look(now time.Time, busy, hook bool) (changed bool) {
 // turn notes that the agent's hook has said something. The first request of a turn may take a while.
 func (r *rest) turn(now time.Time) { r.resting, r.escaped, r.busy = false, time.Time{}, now }
 
-// atPrompt says that the agent sits at its prompt. The caller holds the mutex.
-func (k *keeper) atPrompt() bool { return k.turns.seen != nil && !k.turns.atWork || k.rest.resting }
+// atPrompt says that the agent sits at its prompt, and has asked nothing. The caller holds the mutex.
+func (k *keeper) atPrompt() bool {
+	return !k.asks && (k.turns.seen != nil && !k.turns.atWork || k.rest.resting)
+}
 
 // takeTurn notes what the agent's hook says.
 func (k *keeper) takeTurn(ctx context.Context, conversation string, ended bool) {
@@ -116,9 +118,10 @@ func (k *keeper) endAtRest() (why string) {
 		return ""
 	}
 	k.closing = true
+	pty := k.pty
 	// The first may only clear what was typed, and CLIs want another soon after to be sure.
 	for n := range leavingKeys {
-		k.clock.AfterFunc(time.Duration(n)*keyPause, func() { k.pty.Type([]byte{ctrlC}) })
+		k.clock.AfterFunc(time.Duration(n)*keyPause, func() { pty.Type([]byte{ctrlC}) })
 	}
 	k.clock.AfterFunc(interruptTime, k.kill)
 	return ""
