@@ -52,8 +52,8 @@ func idleAtItsPrompt(t *testing.T, name string) {
 	is("done")
 }
 
-// Guards against a real program that does not end at its prompt when its work is pulled, or takes what is said to it for
-// a line that nobody has entered.
+// Guards against a real program that does not end at its prompt when its work is pulled, or takes what is said to it
+// for a line that nobody has entered.
 func TestAgentsAtTheirPromptsAreToldAndPulled(t *testing.T) {
 	for _, name := range append([]string{slow}, agents...) {
 		t.Run(name, func(t *testing.T) {
