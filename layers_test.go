@@ -54,7 +54,7 @@ var layers = map[string][]string{
 		"git/quarantine", "graveyard", "inside", "proc", "socket", "store", "tree", "whole"},
 	"session/keep": {"agent", "agent/event", "audit", "box", "broker", "canary", "door", "git", "guard",
 		"guard/discover", "guard/settings", "inside", "inside/gitwrap", "proc", "session", "socket", "store", "term",
-		"tree"},
+		"tree", "vt"},
 	"graveyard":     {"tree", "whole"},
 	"door":          {"box", "broker", "inside/relay", "socket", "tree"},
 	"socket":        {"tree"},

@@ -165,6 +165,9 @@ func (d *Door) Close() error {
 	return err
 }
 
+// Busy says that a request to a model is under way.
+func (d *Door) Busy() bool { return len(d.calls) > 0 }
+
 // Spent is what the session used up to now. Requests under way are not in it.
 func (d *Door) Spent() Spend { return d.spent.sum() }
 

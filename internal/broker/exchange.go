@@ -30,6 +30,7 @@ type exchange struct {
 	sent  atomic.Int64 // bytes of the request
 	wrote atomic.Bool  // the model has the whole request
 	left  bool         // we or the box gave up, not the model
+	came  bool         // the model answers
 	ended atomic.Bool  // the answer came to its end
 }
 
@@ -128,7 +129,7 @@ func (b *bound) Close() error {
 // answer prepares the model's answer on its way to the box.
 func (x *exchange) answer(res *http.Response) error {
 	key := x.rt.up.Key.mask()
-	x.entry.Status, x.entry.Decision = res.StatusCode, Allowed
+	x.entry.Status, x.entry.Decision, x.came = res.StatusCode, Allowed, true
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		return &refusal{why: "the model's host switches to another protocol"}
 	}
@@ -189,7 +190,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (x *exchange) finish() {
 	x.watch.stop()
 	defer x.giveRoom()
-	x.entry.In = x.sent.Load()
+	x.entry.In, x.entry.Calls = x.sent.Load(), x.meter != nil && x.meter.calls
 	if x.entry.Decision == Allowed && !x.ended.Load() {
 		x.entry.Error = cmp.Or(x.entry.Error, "the answer was cut short")
 	}
@@ -222,12 +223,18 @@ func (x *exchange) charge() {
 		if !x.meter.final && !x.ended.Load() {
 			c.output = max(c.output, x.unseen())
 		}
+		if x.meter.bytes == 0 {
+			c.output = 0
+		}
 		if x.meter.model != "" {
 			model = x.meter.model
 		}
 	case x.entry.Decision == Failed && x.given():
-		// The model was at work on it when somebody gave up.
-		c = counts{input: x.sent.Load()/bytesPerToken + 1, output: x.unseen()}
+		// The model has read it. What it had made when somebody gave up is known only of an answer that had begun.
+		c.input = x.sent.Load()/bytesPerToken + 1
+		if x.came {
+			c.output = x.unseen()
+		}
 	default:
 		return
 	}

@@ -42,6 +42,7 @@ type Entry struct {
 	Estimate bool      `json:"estimate,omitempty"` // the cost in Spend is an estimate
 	Millis   int64     `json:"ms"`
 	Error    string    `json:"error,omitempty"`
+	Calls    bool      `json:"-"`               // the answer calls a tool
 	Count    int       `json:"count,omitempty"` // how many it stands for, where the same was refused again
 }
 

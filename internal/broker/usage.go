@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // bytesPerToken is the estimate where a provider reports nothing: text in any language, and code, have more bytes per
@@ -59,6 +60,7 @@ type meter struct {
 	others []string // models that had a part in it
 	seen   bool     // usage was reported
 	final  bool     // and it is complete
+	calls  bool     // it calls a tool
 	bytes  int64    // of the answer
 }
 
@@ -110,6 +112,8 @@ func (m *meter) anthropic(path, value []byte) {
 	switch string(p) {
 	case "model":
 		m.model = string(value)
+	case "content_block.type", "content.type":
+		m.calls = m.calls || string(value) == "tool_use"
 	case "usage.input_tokens":
 		m.most(&m.counts.input, value)
 	case "usage.output_tokens":
@@ -184,10 +188,14 @@ func (m *meter) openai(path, value []byte) {
 		}
 	case "output.type":
 		m.counts.fees += openaiFee(value)
+		m.calls = m.calls || strings.HasSuffix(string(value), "_call")
+	case "choices.delta.tool_calls.id", "choices.message.tool_calls.id":
+		m.calls = true
 	case "output.container_id", "output.environment.container_id":
 		m.counts.fees += containerFee
 	case "item.type": // when it begins and when it is done
 		m.begun += openaiFee(value)
+		m.calls = m.calls || strings.HasSuffix(string(value), "_call")
 	case "item.container_id", "item.environment.container_id":
 		m.begun += containerFee
 	}
@@ -211,6 +219,8 @@ func (m *meter) gemini(path, value []byte) {
 		if string(value) != "[" {
 			m.counts.fees += geminiSearch
 		}
+	case "candidates.content.parts.functionCall.name":
+		m.calls = true
 	case "candidates.finishReason":
 		m.final = true
 	}

@@ -247,8 +247,8 @@ func TestOverspendIsBoundedByOneRequest(t *testing.T) {
 	}
 }
 
-// An agent that goes away before the answer must not get it for nothing.
-func TestAnswersThatNobodyWaitsForAreCounted(t *testing.T) {
+// Guards against requests that cost nothing, or twice, when an agent goes away before the answer.
+func TestRequestsThatNobodyWaitsForAreCounted(t *testing.T) {
 	begun := make(chan struct{})
 	u, _ := upstream(t, "anthropic", func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -263,7 +263,8 @@ func TestAnswersThatNobodyWaitsForAreCounted(t *testing.T) {
 	<-begun
 	_ = c.Close()
 	e := tr.entry(1)
-	if e.Spend == nil || e.Spend.Output < 1 || e.Spend.Output > 777 || e.Spend.Estimated != 1 || e.Decision != Failed {
+	if e.Spend == nil || e.Spend.Input < 1 || e.Spend.Output != 0 || e.Spend.Requests != 1 ||
+		e.Spend.Estimated != 1 || e.Decision != Failed {
 		t.Errorf("the record says %+v, %+v", e, e.Spend)
 	}
 }
@@ -353,5 +354,39 @@ func TestRequestsThatCouldPassALimitTogetherGoOneByOne(t *testing.T) {
 				t.Errorf("%d at once, want %d", most.Load(), c.most)
 			}
 		})
+	}
+}
+
+// Guards against an agent that seems to have finished when it is about to use a tool, such as one that asks its user.
+func TestAnswersThatCallToolsAreKnown(t *testing.T) {
+	for _, c := range []struct {
+		path, kind, body string
+		calls            bool
+	}{
+		{"/anthropic/v1/messages", "text/event-stream", anthropicStream, false},
+		{"/anthropic/v1/messages", "text/event-stream", "data: {\"type\":\"content_block_start\",\"content_block\":{" +
+			"\"type\":\"tool_use\",\"name\":\"AskUserQuestion\",\"input\":{}}}\n\n" + anthropicStream, true},
+		{"/anthropic/v1/messages", "application/json", `{"content":[{"type":"text"},{"type":"tool_use"}]}`, true},
+		{"/openai/v1/responses", "text/event-stream", openaiStream, false},
+		{"/openai/v1/responses", "text/event-stream",
+			"data: {\"item\":{\"type\":\"function_call\"}}\n\n" + openaiStream, true},
+		{"/openai/v1/responses", "application/json", `{"output":[{"type":"custom_tool_call"}]}`, true},
+		{"/openai/v1/chat/completions", "text/event-stream", chatStream, false},
+		{"/openai/v1/chat/completions", "text/event-stream", "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{" +
+			"\"id\":\"a\"}]}}]}\n\n" + chatStream, true},
+		{"/gemini/v1beta/models/gemini-2.5-pro:streamGenerateContent", "text/event-stream", geminiStream, false},
+		{"/gemini/v1beta/models/gemini-2.5-pro:streamGenerateContent", "text/event-stream", "data: {\"candidates\":[{" +
+			"\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"ask_user\"}}]}}]}\n\n" + geminiStream, true},
+	} {
+		u, _ := upstream(t, strings.Split(c.path, "/")[1], func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", c.kind)
+			_, _ = io.WriteString(w, c.body)
+		})
+		tr := open(t, Config{Models: []Upstream{u}})
+		tr.ask("POST", c.path, `{"model":"gpt-5"}`)
+		if e := tr.entry(1); e.Status != http.StatusOK || e.Calls != c.calls {
+			t.Errorf("%s: %s: %+v", c.path, c.body, e)
+		}
 	}
 }

@@ -138,12 +138,12 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 		leave = v.console.giveBack
 		keys := &vt.Keys{Watch: []vt.Key{how.terminal.DetachKey, vt.CtrlC}}
 		go readKeys(v.console.tty, keys, v.console.read, typing(link, how.terminal.DetachKey))
-	case how.onlyLook && a.IO.InTTY:
+	case a.IO.InTTY && !how.detach:
 		if leave, err = a.hush(link, how.terminal.DetachKey); err != nil {
 			return false, err
 		}
 	}
-	stop := a.passInterrupts(link, rec.ID, how.onlyLook)
+	stop := a.passInterrupts(link, rec.ID, how)
 	if v.console == nil {
 		defer v.clock()()
 	}
@@ -255,31 +255,38 @@ func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) err
 	return nil
 }
 
-// passInterrupts makes the first Ctrl-C ask the agent to stop, and the second kill it. Any other signal, or any signal
-// while the user only looks, ends this command alone; stop says whether one did.
-func (a *commands) passInterrupts(link *session.Link, id string, onlyLook bool) (stop func() (letGo bool)) {
+// passInterrupts makes Ctrl-C ask the agent to stop, and the next one kill it. On a terminal the first only says so: it
+// may have been a slip. Any other signal, or any signal while the user only looks, ends this command alone; stop says
+// whether one did.
+func (a *commands) passInterrupts(link *session.Link, id string, how showing) (stop func() (letGo bool)) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	quit, done := make(chan struct{}), make(chan bool)
+	n := 1
+	if a.IO.InTTY && !how.interactive {
+		n = 0
+	}
 	go func() {
 		letGo := false
 		defer func() { done <- letGo }()
-		for n := 0; ; {
+		for {
 			select {
 			case <-quit:
 				return
 			case sig := <-signals:
 				switch {
-				case sig != os.Interrupt || onlyLook:
+				case sig != os.Interrupt || how.onlyLook:
 					letGo = true
 					_ = link.Close() // ends the read
 				case n == 0:
-					n++
+					a.IO.Say("Ctrl-C again stops the agent; %s leaves it at work", how.terminal.DetachKey)
+				case n == 1:
 					a.IO.Say("asking the agent to stop; Ctrl-C again kills it (its work is kept: cco box pull %s --partial)", id)
 					_ = link.Stop()
 				default:
 					_ = link.Kill()
 				}
+				n++
 			}
 		}
 	}()

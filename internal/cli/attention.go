@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,63 +20,132 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
+// attentionFlags are those of `cco attention`.
+type attentionFlags struct {
+	repo          string
+	later         string
+	asJSON, watch bool
+	key           string // of the repository
+}
+
 func attentionCommand(a *commands) *cobra.Command {
-	var asJSON bool
+	var f attentionFlags
 	c := &cobra.Command{
-		Use: "attention", Short: "List what waits for you: questions, limits, work to pull", Args: AtMost(0),
-		Long: `List the sessions and phases that get no further without you: those with a
-question first, then those that have reached a limit, then phases whose trouble
-does not pass by itself, then sessions that failed and left work that exists
-nowhere else, then those that are done and wait to be pulled. Of each kind, what
-has waited longest comes first.`,
-		Example: "  cco attention\n  cco attention --json",
-		RunE: a.withPhases(a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
-			needs, err := s.Attention(ctx)
-			if err != nil {
-				return err
-			}
-			if n, err := s.Unwatched(ctx); err != nil || n > 0 {
-				if err != nil {
-					return err
-				}
-				a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), s.Runner())
-			}
-			if asJSON {
-				return a.IO.JSON(needs)
-			}
-			if len(needs) == 0 {
-				a.IO.Say("nothing waits for you")
-				return nil
-			}
-			for _, n := range needs {
-				a.IO.Printf("%s  %s  %s  %s\n", n.ID, a.IO.Paint(term.Bold, needWords(n.Kind)), Age(time.Since(n.Since)),
-					safetext.Text(n.Title))
-				for line := range strings.Lines(n.Words) {
-					a.IO.Printf("  %s\n", safetext.Text(strings.TrimRight(line, "\n")))
-				}
-				a.IO.Printf("  %s\n", a.IO.Paint(term.Dim, n.Next))
+		Use: "attention", Short: "List what waits for you: finished agents, questions, limits, work to pull",
+		Args: AtMost(0),
+		Long: `List the sessions and phases that get no further without you: agents that have
+finished and sit at their prompts first, then those with a question, then those
+that have reached a limit, then phases whose trouble does not pass by itself, then
+sessions that failed and left work that exists nowhere else, then those that are
+done and wait to be pulled. Of each kind, what has waited longest comes first.
+
+--later ID hides one until something about it changes. --watch goes on and prints the
+list again whenever it changes, with --json as one line each time.`,
+		Example: `  cco attention
+  cco attention --repo . --json
+  cco attention --later 3f9c01aa
+  cco attention --watch --json`,
+		PreRunE: func(*cobra.Command, []string) error {
+			if f.later != "" && (f.watch || f.asJSON || f.repo != "") {
+				return app.Usagef("--later goes with no other flag")
 			}
 			return nil
+		},
+		RunE: a.withPhases(a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
+			return a.attention(ctx, s, f)
 		})),
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	c.Flags().StringVar(&f.repo, "repo", "", "only what waits in the repository of `DIR`")
+	c.Flags().StringVar(&f.later, "later", "", "hide the session or phase `ID` until something about it changes")
+	c.Flags().BoolVar(&f.watch, "watch", false, "go on, and print the list whenever it changes")
 	return c
 }
 
-func needWords(k session.NeedKind) string {
-	switch k {
-	case session.NeedAnswer:
-		return "asks"
-	case session.NeedLimit:
-		return "paused"
-	case session.NeedMend:
-		return "stuck"
-	case session.NeedLook:
-		return "failed"
-	case session.NeedPull:
-		return "done"
+func (a *commands) attention(ctx context.Context, s *session.Service, f attentionFlags) error {
+	if f.later != "" {
+		id, err := s.Later(ctx, f.later)
+		if err != nil {
+			return err
+		}
+		a.IO.Say("%s is not listed until something changes", id)
+		return nil
 	}
-	return string(k)
+	if f.repo != "" {
+		repo, err := a.OpenRepo(ctx, filepath.Join(a.Dir, f.repo))
+		if filepath.IsAbs(f.repo) {
+			repo, err = a.OpenRepo(ctx, f.repo)
+		}
+		if err != nil {
+			return app.Usagef("--repo: %v", err)
+		}
+		f.repo, f.key = repo.Top, repo.Key()
+	}
+	if n, err := s.Unwatched(ctx); err != nil || n > 0 {
+		if err != nil {
+			return err
+		}
+		a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), s.Runner())
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for before := []session.Need(nil); ; {
+		needs, err := s.Attention(ctx)
+		if err != nil {
+			return err
+		}
+		needs = slices.DeleteFunc(needs, func(n session.Need) bool {
+			return f.repo != "" && n.Repo != f.repo && (n.Key == "" || n.Key != f.key)
+		})
+		if before == nil || !slices.Equal(needs, before) {
+			if err := a.showNeeds(needs, f); err != nil {
+				return err
+			}
+			before = needs
+		}
+		if !f.watch {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (a *commands) showNeeds(needs []session.Need, f attentionFlags) error {
+	switch {
+	case f.asJSON && f.watch:
+		return a.IO.JSONLine(needs)
+	case f.asJSON:
+		return a.IO.JSON(needs)
+	case len(needs) == 0:
+		a.IO.Say("nothing waits for you")
+		return nil
+	}
+	counts := map[session.NeedKind]int{}
+	words := map[session.NeedKind]string{}
+	for _, g := range session.Groups() {
+		words[g.Kind] = g.Word
+	}
+	for _, n := range needs {
+		counts[n.Kind]++
+		a.IO.Printf("%s  %s  %s  %s  %s\n", n.ID, a.IO.Paint(term.Bold, words[n.Kind]), Age(time.Since(n.Since)),
+			safetext.Text(filepath.Base(n.Repo)), safetext.Text(n.Title))
+		for line := range strings.Lines(n.Words) {
+			a.IO.Printf("  %s\n", safetext.Text(strings.TrimRight(line, "\n")))
+		}
+		a.IO.Printf("  %s\n", a.IO.Paint(term.Dim, n.Next))
+	}
+	var parts []string
+	for _, g := range session.Groups() {
+		if n := counts[g.Kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, g.Word))
+		}
+	}
+	a.IO.Printf("%s: %s\n", counted(len(needs), "waits", "wait"), strings.Join(parts, ", "))
+	return nil
 }
 
 func answerCommand(a *commands) *cobra.Command {
@@ -119,7 +189,7 @@ func (a *commands) answer(ctx context.Context, s *session.Service, f runFlags, a
 	if err := f.apply(&o.Run); err != nil {
 		return err
 	}
-	shown.since, shown.bell = time.Now(), cfg.Notify.Bell
+	shown.since, shown.bell, shown.terminal = time.Now(), cfg.Notify.Bell, cfg.Terminal
 	id, err := s.Resolve(ctx, args[0])
 	if err != nil {
 		return err

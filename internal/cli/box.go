@@ -24,7 +24,8 @@ box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
 		startCommand(a), stopCommand(a), destroyCommand(a), statusCommand(a), provisionCommand(a), shellCommand(a),
 		verifyCommand(a),
 	}
-	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), killCommand(a)}
+	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), sayCommand(a),
+		killCommand(a)}
 	a.completions(onBoxes, onSessions)
 	c.AddCommand(createCommand(a), templateCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
 	c.AddCommand(waitCommand(a), compareCommand(a), netCommand(a), graveyardCommand(a), restoreCommand(a))

@@ -151,7 +151,9 @@ func (a *commands) pull(ctx context.Context, s *session.Service, f *pullFlags, a
 	if err != nil {
 		return err
 	}
+	o.Idle = a.endIdle(ctx)
 	if f.all {
+		o.Idle = nil
 		return a.pullAll(ctx, s, o, f.asJSON)
 	}
 	id := ""
@@ -170,6 +172,24 @@ func (a *commands) pull(ctx context.Context, s *session.Service, f *pullFlags, a
 	}
 	r, err := s.Pull(ctx, id, o)
 	return a.tellPulled(r, err, f.asJSON)
+}
+
+// endIdle ends an agent that was idle before the pull began: who names it wants its work. One that becomes idle
+// meanwhile may be waited for by somebody who is about to type, so that a person is asked.
+func (a *commands) endIdle(ctx context.Context) func(store.Session, bool) bool {
+	return func(rec store.Session, waited bool) bool {
+		a.IO.Settle()
+		if !waited {
+			a.IO.Say("session %s is idle: ending its agent, which sits at its prompt", rec.ID)
+			return true
+		}
+		if !a.IO.InTTY || !a.IO.ErrTTY {
+			return false
+		}
+		line, err := a.ask(ctx, "Its agent is idle: end it and take its work? [y/N]")
+		word := strings.ToLower(strings.TrimSpace(line))
+		return err == nil && (word == "y" || word == "yes")
+	}
 }
 
 // listed shows the sessions that may be meant.

@@ -38,8 +38,9 @@ with --create so is any other.
 
 On a terminal the agent runs on one that you watch and can type into. With
 --headless, with --detach or without a terminal, its output is printed, and
-Ctrl-C asks it to stop and keeps its work; a second one kills it. Closing the
-terminal changes nothing.
+Ctrl-C asks it to stop and keeps its work; a second one kills it. Typed on a
+terminal, one more comes first, which only says so, and Ctrl-] leaves the agent at
+work. Closing the terminal changes nothing.
 
 ` + leavingHelp,
 		Example: `  cco box push docs/plan.md

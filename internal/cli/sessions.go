@@ -203,7 +203,12 @@ func killCommand(a *commands) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return Tell(a.IO, *asJSON, rec, "session %s killed; its work is kept: cco box pull %s --partial", id, id)
+			how := "killed"
+			if rec.State == store.Done { // it sat at its prompt
+				how = "ended"
+			}
+			return Tell(a.IO, *asJSON, rec, "session %s %s; its work is kept: cco box pull %s%s", id, how, id,
+				session.PartialFlag(rec))
 		}),
 	}
 	asJSON = JSONFlag(c)

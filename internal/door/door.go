@@ -193,6 +193,16 @@ func (d *Door) Spent() func() broker.Spend {
 	return d.broker.Spent
 }
 
+// Busy says that a request to a model is under way, or that the program in the box has started others which run still.
+// Where nobody can tell, it is busy.
+func (d *Door) Busy() bool {
+	if d == nil || d.broker == nil || d.broker.Busy() {
+		return true
+	}
+	_, err := os.Lstat(filepath.Join(filepath.Dir(d.way.Socket), relay.AloneFile))
+	return err != nil
+}
+
 // Models returns what has passed to each model.
 func (d *Door) Models() map[string]broker.Spend {
 	if d == nil || d.broker == nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ type Need struct {
 	Agent  string      `json:"agent"`
 	Box    string      `json:"box"`
 	Repo   string      `json:"repo"`
+	Key    string      `json:"-"` // of the repository
 	Branch string      `json:"branch"`
 	Title  string      `json:"title,omitempty"`
 	Words  string      `json:"words,omitempty"` // the question, or why it stands still
@@ -32,16 +34,50 @@ type Need struct {
 // NeedKind says what is wanted of a person.
 type NeedKind string
 
-// The kinds of needs, the most urgent first.
+// The kinds of needs.
 const (
+	NeedEngine NeedKind = "engine" // nobody runs the phases; on the page
+	NeedIdle   NeedKind = "idle"   // an agent has finished, and sits at its prompt
 	NeedAnswer NeedKind = "answer" // an agent has a question
+	NeedAccept NeedKind = "accept" // a stranger's comment waits to be taken as work; on the page
 	NeedLimit  NeedKind = "limit"  // a limit is reached
 	NeedMend   NeedKind = "mend"   // a phase has trouble that does not pass by itself
+	NeedDecide NeedKind = "decide" // the gate holds the work up until a person has decided; on the page
 	NeedLook   NeedKind = "look"   // it failed, and its work is only in its box
 	NeedPull   NeedKind = "pull"   // it is done, and its work is only in its box
 )
 
-// Attention lists what waits for a person: the most urgent kind first, and the longest wait first within a kind.
+// Groups are the kinds of needs as they are listed, the most urgent first, and a word for each.
+func Groups() []Group {
+	return []Group{{NeedEngine, "unwatched"}, {NeedIdle, "idle"}, {NeedAnswer, "asks"}, {NeedAccept, "commented"},
+		{NeedLimit, "paused"}, {NeedMend, "stuck"}, {NeedDecide, "held"}, {NeedLook, "failed"}, {NeedPull, "done"}}
+}
+
+// Group is a kind of needs in a list.
+type Group struct {
+	Kind NeedKind
+	Word string
+}
+
+// GroupOf is the place of a kind in the list of groups. What needs nothing comes behind all.
+func GroupOf(k NeedKind) int {
+	all := Groups()
+	if i := slices.IndexFunc(all, func(g Group) bool { return g.Kind == k }); i >= 0 {
+		return i
+	}
+	return len(all)
+}
+
+// SortNeeds puts what waits in order: the most urgent kind first, and the longest wait first within a kind. It is the
+// order of every list of them.
+func SortNeeds[T any](list []T, need func(T) Need) {
+	slices.SortStableFunc(list, func(x, y T) int {
+		a, b := need(x), need(y)
+		return cmp.Or(GroupOf(a.Kind)-GroupOf(b.Kind), a.Since.Compare(b.Since))
+	})
+}
+
+// Attention lists what waits for a person, but for what is for later.
 func (s *Service) Attention(ctx context.Context) ([]Need, error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
@@ -62,14 +98,9 @@ func (s *Service) AttentionOf(ctx context.Context, list []store.Session) ([]Need
 	if err != nil {
 		return nil, err
 	}
-	needs = append(needs, stopped...)
-	order := []NeedKind{NeedAnswer, NeedLimit, NeedMend, NeedLook, NeedPull}
-	slices.SortStableFunc(needs, func(a, b Need) int {
-		if d := slices.Index(order, a.Kind) - slices.Index(order, b.Kind); d != 0 {
-			return d
-		}
-		return a.Since.Compare(b.Since)
-	})
+	hidden := s.readLater()
+	needs = slices.DeleteFunc(append(needs, stopped...), func(n Need) bool { return hidden[n.ID] == n.mark() })
+	SortNeeds(needs, func(n Need) Need { return n })
 	return needs, nil
 }
 
@@ -180,14 +211,18 @@ func (s *Service) need(v store.Session) (Need, bool) {
 	if order.Key != "" || order.View != "" || order.Plan == "" {
 		return Need{}, false // a phase's: the phase asks
 	}
-	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Branch: v.Branch,
-		Title: v.Title, Words: v.Reason}
+	n := Need{ID: v.ID, State: v.State, Since: v.Finished, Agent: v.Agent, Box: v.Box, Repo: v.Repo, Key: v.RepoKey,
+		Branch: v.Branch, Title: v.Title, Words: v.Reason}
 	switch {
+	case v.State == store.Idle:
+		n.Kind, n.Since, n.Next = NeedIdle, v.Asked, "cco box pull "+v.ID
 	case v.State == store.Waiting, v.State == store.Pulled && v.Question != "":
 		n.Kind, n.Words, n.Since = NeedAnswer, v.Question, v.Asked
 		n.Next = "cco answer " + v.ID + ` "…"`
 	case v.State == store.Paused:
 		n.Kind, n.Next = NeedLimit, goOnWith(v)
+	case s.brought(v):
+		return n, false
 	case v.State == store.Failed && s.leftWork(v):
 		n.Kind, n.Next = NeedLook, "cco box pull "+v.ID+" --partial"
 	case v.State == store.Done && s.leftWork(v):
@@ -206,6 +241,12 @@ func (s *Service) leftWork(v store.Session) bool {
 	}
 	h, ok := s.held(v)
 	return !ok || h.Failed != "" || h.Head != v.Base || h.Wip != "" || h.Beside > 0 || len(h.Lost) > 0
+}
+
+// brought says that everything of a session is at its ref, though on no branch: `pull --all` leaves it there.
+func (s *Service) brought(v store.Session) bool {
+	h, ok := s.held(v)
+	return ok && h.Failed == "" && v.Tip != "" && h.Head == v.Tip && h.Wip == v.Wip && h.Beside == 0 && len(h.Lost) == 0
 }
 
 // goOnWith is the command that takes a session beyond the limit that it has reached.

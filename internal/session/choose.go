@@ -131,6 +131,15 @@ type Brought struct {
 	Err  error  `json:"-"`              // why it was not brought at all
 }
 
+// recordBrought records that a session's work is at its ref, though on no branch.
+func (s *Service) recordBrought(ctx context.Context, r PullResult) error {
+	_, err := s.Store.UpdateSession(context.WithoutCancel(ctx), r.Session.ID, func(v *store.Session) error {
+		v.Tip, v.Wip = r.head, r.wip
+		return nil
+	})
+	return err
+}
+
 // PullAll brings each session to its ref, and moves the branch for the first that fast-forwards. each hears of one
 // after the other.
 func (s *Service) PullAll(ctx context.Context, ids []string, o PullOptions, each func(Brought)) error {
@@ -146,7 +155,7 @@ func (s *Service) PullAll(ctx context.Context, ids []string, o PullOptions, each
 			o.Stay = true
 		case err == nil && r.Ref != "" && !r.Again && !o.DryRun, as[*git.DivergedError](err) && r.Ref != "":
 			b.Next = "git merge " + r.Ref
-			err = nil
+			err = s.recordBrought(ctx, r)
 		case err != nil && r.Ref == "":
 			b.Session = store.Session{ID: id}
 		}

@@ -1,18 +1,22 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/cco-dev/cco/internal/socket"
 )
 
 // Request is what a client asks of a keeper, a line of JSON each. The keeper answers with the transcript.
 type Request struct {
-	Op   string `json:"op"`            // follow, take, input, resize, stop, kill
+	Op   string `json:"op"`            // follow, take, input, resize, say, end, stop, kill
 	Who  string `json:"who,omitempty"` // a name of the client's own, which says whose keyboard was taken
 	Data []byte `json:"data,omitempty"`
 	Cols uint16 `json:"cols,omitempty"`
@@ -41,6 +45,37 @@ func (l *Link) send(r Request) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.enc.Encode(r)
+}
+
+// replyTime is how long a keeper may take to answer.
+const replyTime = 30 * time.Second
+
+// request asks something of a session's keeper, and gives its answer.
+func (s *Service) request(ctx context.Context, id string, r Request) (answer string, err error) {
+	link, err := s.Dial(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = link.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = link.Close() })()
+	r.Who = rand.Text()
+	if err := link.send(r); err != nil {
+		return "", fmt.Errorf("ask the keeper of session %s: %w", id, err)
+	}
+	heard := false
+	err = link.Follow(func(e Event) error {
+		if heard = e.Kind == KindReply && e.Writer == r.Who; heard {
+			answer = e.Text
+			return io.EOF
+		}
+		return nil
+	})
+	if !heard {
+		return "", fmt.Errorf("the keeper of session %s does not answer: %w", id, cmp.Or(err, ctx.Err(), io.EOF))
+	}
+	return answer, nil
 }
 
 // Stop asks the agent to end by itself.

@@ -40,7 +40,10 @@ type PullOptions struct {
 	Elsewhere bool
 	Only      []string // paths: one commit of them, and the rest at the session's ref alone
 	Stay      bool     // write the session's ref, and move no branch
-	Seen      string   // what a person has looked at, as PullResult.Seen gives it: nothing else is taken
+	// Idle says whether to end an agent that sits at its prompt; waited says that it came there while the pull waited.
+	// Nil ends none.
+	Idle func(rec store.Session, waited bool) bool
+	Seen string // what a person has looked at, as PullResult.Seen gives it: nothing else is taken
 }
 
 // PullResult is what came back.

@@ -41,7 +41,10 @@ const (
 	KindAgent  Kind = "agent"  // the agent has started
 	KindEvent  Kind = "event"  // something that the agent did, in Agent
 	KindDoor   Kind = "door"   // something that did not leave the box, and why
-	KindEnd    Kind = "end"    // the session has ended in the state that Text names
+	// KindReply is the keeper's word to the client that Writer names: Text says why it does not do what was asked for, or
+	// not yet.
+	KindReply Kind = "reply"
+	KindEnd   Kind = "end" // the session has ended in the state that Text names
 )
 
 // maxChunk bounds one event, so that a line without an end fills neither memory nor a reader's buffer.

@@ -26,6 +26,7 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 	defer tick.Stop()
 	ended := s.ended(ctx, id)
 	start := s.Now()
+	var stays <-chan string
 	for said, idle := false, false; ; {
 		rec, err := s.Get(ctx, id)
 		if err != nil || !rec.Live() {
@@ -35,10 +36,10 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 			return rec, &FailedError{ID: id, State: store.Failed, Reason: "the agent gave up", Words: words,
 				Next: fmt.Sprintf("its commits come with: cco box pull %s --partial", id)}
 		}
-		if rec.State == store.Idle && !idle {
-			idle = true
-			s.Warn("the agent of session %s sits at its prompt: leave it there (`cco box attach %[1]s`), or end it with "+
-				"`cco box kill %[1]s`", id)
+		if at := rec.State == store.Idle; at != idle {
+			if idle = at; at {
+				stays = s.atPrompt(ctx, rec, said, o)
+			}
 		}
 		if !said {
 			s.Report("waiting for session %s (%s, up to %s)", id, rec.State, o.Timeout)
@@ -49,6 +50,8 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 		select {
 		case <-ended:
 			ended = nil
+		case why := <-stays:
+			s.Warn("session %s is not ended: %s; leave it there with Ctrl-C, or end it with `cco box kill %[1]s`", id, why)
 		case <-tick.C:
 		case <-deadline.C:
 			return rec, &TimeoutError{Path: s.Exchange(id) + "/" + inside.OutputBundle}
@@ -56,6 +59,23 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 			return rec, ctx.Err()
 		}
 	}
+}
+
+// atPrompt is told why an agent that sits at its prompt is not ended, or nothing if it is.
+func (s *Service) atPrompt(ctx context.Context, rec store.Session, waited bool, o PullOptions) <-chan string {
+	stays := make(chan string, 1)
+	if o.DryRun || o.Idle == nil || !o.Idle(rec, waited) {
+		s.Warn("the agent of session %s is idle: it sits at its prompt; `cco box attach %[1]s` shows it, and `cco box pull "+
+			"%[1]s` ends it there and takes its work", rec.ID)
+		return stays
+	}
+	go func() {
+		// An error says that it has ended, which the wait finds out.
+		if why, err := s.request(ctx, rec.ID, Request{Op: "end"}); err == nil && why != "" {
+			stays <- why
+		}
+	}()
+	return stays
 }
 
 // ended is closed when the keeper hangs up, so that a wait ends before its next look.

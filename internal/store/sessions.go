@@ -36,8 +36,8 @@ type Session struct {
 	CLISession string    `json:"cli_session,omitempty"` // what the agent's CLI calls its conversation, to go on with it
 	CLITotal   string    `json:"-"`                     // what that CLI had counted at the end of its last run
 	Question   string    `json:"question,omitempty"`    // the agent's question to a person
-	Asked      time.Time `json:"asked,omitzero"`
-	Spent      Spend     `json:"spent"` // by all of its runs; kept by AddSpend
+	Asked      time.Time `json:"asked,omitzero"`        // when it asked, or came to its prompt
+	Spent      Spend     `json:"spent"`                 // by all of its runs; kept by AddSpend
 }
 
 // State is the state of a session.

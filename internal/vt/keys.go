@@ -12,6 +12,12 @@ import (
 // Key is a letter or sign that is pressed together with Ctrl, and nothing else.
 type Key byte
 
+// IsEscape says whether input is the key Escape alone, in the old spelling or in kitty's.
+func IsEscape(input []byte) bool {
+	return len(input) > 0 && (strings.Trim(string(input), "\x1b") == "" || strings.HasPrefix(string(input), "\x1b[27u") ||
+		strings.HasPrefix(string(input), "\x1b[27;"))
+}
+
 // CtrlC interrupts.
 const CtrlC Key = 'c'
 

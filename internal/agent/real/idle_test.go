@@ -51,3 +51,27 @@ func idleAtItsPrompt(t *testing.T, name string) {
 	_ = k.cmd.Wait()
 	is("done")
 }
+
+// Guards against a real program that does not end at its prompt when its work is pulled, or takes what is said to it
+// for a line that nobody has entered.
+func TestAgentsAtTheirPromptsAreToldAndPulled(t *testing.T) {
+	for _, name := range append([]string{slow}, agents...) {
+		t.Run(name, func(t *testing.T) {
+			w := newWork(t, name, commit("hello.txt", "hello"), agenttest.Say("done"), commit("more.txt", "more"),
+				agenttest.Say("all done"))
+			k := w.onKitty("box", "push", "plan.md", "--agent", name)
+			idle := func() bool {
+				return strings.Contains(w.run(0, "box", "sessions"), " "+name+" ") && w.session(w.newestID()).State == "idle"
+			}
+			w.waitFor("its prompt", idle)
+			_, _ = k.WriteString("\x1b[93;5u") // Ctrl-], as kitty sends it
+			_ = k.cmd.Wait()
+			id := w.newestID()
+			w.run(0, "box", "say", id, "Do more,\nand then rest.")
+			w.waitFor("its answer", func() bool { return strings.Contains(w.run(0, "box", "logs", id), "all done") })
+			w.waitFor("its prompt", idle)
+			w.run(0, "box", "pull", id)
+			w.pulled("more.txt", "more")
+		})
+	}
+}

@@ -28,6 +28,7 @@ var rows = [...]Row{
 		Event:        "PreToolUse",
 		TurnBegins:   "UserPromptSubmit",
 		TurnEnds:     "Stop",
+		Steered:      true,
 		Tools: Tools{
 			Shell: "Bash PowerShell Monitor",
 			Write: "Write Edit MultiEdit NotebookEdit",
@@ -57,7 +58,7 @@ var rows = [...]Row{
 		Settings:  []string{".codex/config.toml", ".codex/hooks.json", ".codex/hooks", ".codex/requirements.toml"},
 		Steering:  []string{".codex/", "agents.md"},
 		Managed:   "/etc/codex/requirements.toml",
-		Event:     "PreToolUse", TurnBegins: "UserPromptSubmit", TurnEnds: "Stop",
+		Event:     "PreToolUse", TurnBegins: "UserPromptSubmit", TurnEnds: "Stop", Steered: true,
 		Tools: Tools{
 			Shell: "Bash shell local_shell exec_command exec container.exec unified_exec shell_command",
 			Patch: "apply_patch",

@@ -50,6 +50,9 @@ type Row struct {
 	// TurnBegins and TurnEnds are the events of its hooks at the beginning and the end of a turn, "" if it has none.
 	TurnBegins, TurnEnds string
 
+	// Steered says that it takes what is typed while it works into the turn that is under way.
+	Steered bool
+
 	Event string // what its hook says when it asks about a tool, "" for an agent whose hook the guard doesn't know
 	Tools Tools
 	// Spaces are the words that it puts in front of the names of harmless tools.

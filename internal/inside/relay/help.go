@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,9 @@ func help(path, pid string) int {
 		os.Exit(0)
 	}()
 	s := server{socket: path, words: os.Stderr}
+	if dir := os.Getenv(exchangeVar); dir != "" {
+		s.heard = sync.OnceFunc(func() { go watchAlone(program, filepath.Join(dir, AloneFile)) })
+	}
 	if err := s.serve(l); err != nil {
 		return complain(1, err)
 	}
@@ -55,6 +59,7 @@ type server struct {
 	socket string
 	words  io.Writer
 	told   atomic.Bool // it has reported that the socket can't be reached
+	heard  func()      // called at each connection; may be nil
 }
 
 // serve copies until the listener is closed.
@@ -70,6 +75,9 @@ func (s *server) serve(l net.Listener) error {
 			time.Sleep(10 * time.Millisecond)
 			<-slots
 			continue
+		}
+		if s.heard != nil {
+			s.heard()
 		}
 		go func() {
 			defer func() { <-slots }()

@@ -102,12 +102,21 @@ func startHelper(socket string) (address string, err error) {
 	_, err = syscall.ForkExec(self, []string{"cco-box", "relay", helper, socket, strconv.Itoa(os.Getpid())},
 		&syscall.ProcAttr{
 			Files: []uintptr{null.Fd(), null.Fd(), 2, port.Fd()},
+			Env:   onTerminal(),
 			Sys:   apart(),
 		})
 	if err != nil {
 		return "", fmt.Errorf("start helper: %w", err)
 	}
 	return l.Addr().String(), nil
+}
+
+// onTerminal tells the helper where to write that the program is alone, which matters where it does not end by itself.
+func onTerminal() []string {
+	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	return []string{exchangeVar + "=" + os.Getenv(exchangeVar)}
 }
 
 // Proxies are the variables that tell programs to use a door as their proxy, under every name in use. The token is the

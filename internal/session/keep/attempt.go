@@ -262,11 +262,11 @@ func (a *attempt) recordAttempt(ctx context.Context, fin event.Finished) {
 func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) ending {
 	a.mu.Lock()
 	asked, soft, limit := a.asked, a.soft, a.limit
-	killed, stopped, typed := a.killed, a.stopped, a.typed
-	atRest := a.turns.seen != nil && !a.turns.atWork && typed && !stopped && limit.Limit == ""
+	killed, stopped, typed, closing := a.killed, a.stopped, a.typed, a.closing
+	atRest := a.atPrompt() && !stopped && limit.Limit == ""
 	a.mu.Unlock()
-	// At its prompt Ctrl-C, or two of them, are its own way of being left.
-	if atRest && (killed || ctx.Err() == nil && proc.Code(err) == 128+int(syscall.SIGINT)) {
+	// At its prompt Ctrl-C, or two of them, are its own way of being left. Who ends it there ends what is finished.
+	if closing || atRest && (killed || typed && ctx.Err() == nil && proc.Code(err) == 128+int(syscall.SIGINT)) {
 		return ending{Ran: true, Finished: fin}
 	}
 	end := ending{Ran: true, Err: err, Finished: fin, Killed: killed}

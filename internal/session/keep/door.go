@@ -86,7 +86,12 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits, b broker.Bu
 	k.doorman = doorman{box: k.box.Name, session: k.rec.ID, tell: func(words string) {
 		k.transcript.Add(session.KindDoor, words)
 	}}
-	c.Record = k.doorman.entry
+	c.Record = func(e broker.Entry) {
+		k.doorman.entry(e)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.rest.take(e, k.clock.Now())
+	}
 	c.Dir, c.Inside, c.Log = k.Exchange(k.rec.ID), k.place.Exchange, k.NetFile(k.rec.ID)
 	return door.Open(ctx, c)
 }

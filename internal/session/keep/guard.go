@@ -15,7 +15,6 @@ import (
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/inside/gitwrap"
 	"github.com/cco-dev/cco/internal/socket"
-	"github.com/cco-dev/cco/internal/store"
 )
 
 // auditSocket is where the hook reports denials, in the exchange directory because that is what both sides see.
@@ -85,27 +84,6 @@ func (k *keeper) policy() (p guard.Policy, err error) {
 	return p, p.Validate()
 }
 
-// turn records that an agent on a terminal has begun or ended a turn. Elsewhere its program ends with its turn.
-func (k *keeper) turn(ctx context.Context, conversation string, ended bool) {
-	if !k.order.Interactive {
-		return
-	}
-	k.mu.Lock()
-	k.turns.take(conversation, ended)
-	atWork := k.turns.atWork
-	k.mu.Unlock()
-	from, to := store.Running, store.Idle
-	if atWork {
-		from, to = to, from
-	}
-	_, _ = k.Store.UpdateSession(ctx, k.rec.ID, func(v *store.Session) error { // the next turn says it again
-		if v.State == from {
-			v.State = to
-		}
-		return nil
-	})
-}
-
 // receiveDenials logs what the hook denies for as long as the agent runs. Without a log the agent works all the same.
 func (k *keeper) receiveDenials(ctx context.Context) (stop func()) {
 	l, err := socket.ListenAll(filepath.Join(k.Exchange(k.rec.ID), auditSocket))
@@ -118,7 +96,7 @@ func (k *keeper) receiveDenials(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(done)
 		_ = audit.Receive(ctx, l, audit.Open(k.Data, k.Now), k.rec.ID,
-			func(conversation string, ended bool) { k.turn(ctx, conversation, ended) })
+			func(conversation string, ended bool) { k.takeTurn(ctx, conversation, ended) })
 	}()
 	return func() {
 		cancel()

@@ -19,6 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/vt"
 )
 
 // ctrlC is the byte that a terminal turns into an interrupt.
@@ -48,8 +49,13 @@ type keeper struct {
 	writer  *client // the one that has the keyboard; nil is none
 	stopped bool    // a person asked the agent to end
 	typed   bool    // a person typed Ctrl-C on its terminal
-	turns   turns
 	killed  bool
+	turns   turns
+	rest    rest
+	asks    bool      // it has an open question
+	said    [][]byte  // what a person said, and is to be typed when the agent listens
+	pasted  time.Time // when something of it was typed last
+	closing bool      // it was asked to leave its prompt
 }
 
 // Run runs a session from its order to its end. The listener is its socket. The caller holds the session's lock, which
@@ -221,8 +227,15 @@ func (k *keeper) handle(from *client, r session.Request) {
 	case "take":
 		k.writer = from
 		k.transcript.Append(session.Event{Kind: session.KindWriter, Writer: r.Who})
+	case "end":
+		k.transcript.Append(session.Event{Kind: session.KindReply, Text: k.endAtRest(), Writer: r.Who})
+	case "say":
+		k.transcript.Append(session.Event{Kind: session.KindReply, Text: k.say(r.Data), Writer: r.Who})
 	case "input":
 		k.typed = k.typed || r.Interrupt
+		if r.Interrupt || vt.IsEscape(r.Data) {
+			k.rest.escaped = k.clock.Now()
+		}
 		if k.pty != nil {
 			k.pty.Type(r.Data)
 		}

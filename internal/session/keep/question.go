@@ -33,6 +33,9 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 				return
 			case <-tick.C:
 			}
+			if a.order.Interactive {
+				a.lookForRest(ctx, a.door.Busy())
+			}
 			_, err := os.Lstat(filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile))
 			asks, text := err == nil, ""
 			if asks {
@@ -49,6 +52,9 @@ func (a *attempt) watchQuestions(ctx context.Context) (stop func()) {
 }
 
 func (a *attempt) setWaiting(ctx context.Context, waiting bool) {
+	a.mu.Lock()
+	a.asks = waiting
+	a.mu.Unlock()
 	clocks := []*stopwatch{a.idle}
 	if a.resumable() {
 		// It is ended soon in any case. The time limit also holds for an agent that stays while it waits: writing a file must
@@ -79,6 +85,7 @@ func (a *attempt) setWaiting(ctx context.Context, waiting bool) {
 		return // the record is corrected when the session ends
 	}
 	if !waiting {
+		a.recordRest(ctx)
 		a.step("%s goes on", a.rec.Agent)
 		return
 	}

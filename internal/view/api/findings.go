@@ -178,6 +178,6 @@ func (d *Desk) decide(n *Need, v store.Session) {
 	}
 	n.Work = g.seen
 	if n.Kind == session.NeedPull {
-		n.Kind = needDecide
+		n.Kind = session.NeedDecide
 	}
 }

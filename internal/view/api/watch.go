@@ -218,10 +218,11 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	st.Unwatched, err = d.Sessions.Unwatched(ctx)
 	st.Wrong = without(st.Wrong, "the engine", err)
 	if st.Unwatched > 0 {
-		st.Needs = slices.Insert(st.Needs, 0, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: "engine",
+		st.Needs = append(st.Needs, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: session.NeedEngine,
 			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Runner()},
 			Words: b.Parse(fmt.Sprintf("Nobody watches %d phases.", st.Unwatched))})
 	}
+	session.SortNeeds(st.Needs, func(n Need) session.Need { return n.Need })
 	st.Today, err = d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
 	st.Wrong = without(st.Wrong, "what was spent today", err)
 	return st, ctx.Err()
@@ -244,15 +245,7 @@ func (d *Desk) needs(ctx context.Context, b *words.Budget, list []store.Session,
 		}
 		st.Needs = append(st.Needs, need)
 	}
-	// Decisions come before what failed and what only waits to be pulled, and the rest stays as it is.
-	urgency := func(n Need) int {
-		return slices.Index([]session.NeedKind{needDecide, session.NeedLook, session.NeedPull}, n.Kind)
-	}
-	slices.SortStableFunc(st.Needs, func(a, b Need) int { return urgency(a) - urgency(b) })
 }
-
-// needDecide is work that the gate holds up until a person has decided.
-const needDecide session.NeedKind = "decide"
 
 // askPhases adds what only the state of a living phase says: comments of strangers that wait, and what it asks.
 func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Phase, out *State) {
@@ -276,8 +269,8 @@ func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Ph
 		}
 		for _, c := range st.Held {
 			out.Needs = append(out.Needs, Need{Of: "phase", Parent: p.ID, Words: b.Parse(c.Body), Seen: seenComment(c),
-				Need: session.Need{ID: c.ID, Kind: "accept", Since: p.Updated, Title: p.Title, Agent: c.Author, Repo: p.Repo,
-					Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
+				Need: session.Need{ID: c.ID, Kind: session.NeedAccept, Since: p.Updated, Title: p.Title, Agent: c.Author,
+					Repo: p.Repo, Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // What needs you, answered where it stands; below it what runs, and what has ended.
 import {html, state, useState, Words, Choices, Act, GoOn, Ago, State, Part, count, money, base} from '/assets/lib.js';
 
-const says = {answer: 'asks', mend: 'has trouble', limit: 'reached a limit', decide: 'needs a decision', look: 'failed', pull: 'is done', accept: 'a stranger says', engine: 'nobody watches'};
+const says = {idle: 'has finished', answer: 'asks', mend: 'has trouble', limit: 'reached a limit', decide: 'needs a decision', look: 'failed', pull: 'is done', accept: 'a stranger says', engine: 'nobody watches'};
 
 function Need({n}) {
   const link = n.of === 'engine' ? null : n.of === 'phase' ? '/phase/' + (n.parent || n.id) : '/session/' + n.id;
@@ -48,6 +48,8 @@ function Answer({n}) {
       return html`${n.wrong && html`<p class="bad">${n.wrong}</p>`}${n.held && html`<${Held} n=${n} to=${to} key=${n.work} />`}
         <div class="row">${!n.held && html`<a class="button main" href=${'/session/' + n.id + '/changes'}>Look at what came back</a>`}
         ${n.kind === 'look' && html`<${Act} path=${to + '/continue'} seen=${n.seen}>Try again</${Act}>`}</div>`;
+    case 'idle':
+      return html`<div class="row"><${Act} path=${to + '/kill'} seen=${n.seen} main sure="Yes, end it">End it and keep its work</${Act}><a href=${'/session/' + n.id}>Its terminal</a></div>`;
     case 'mend':
       return html`<div class="row"><${Act} path=${to + '/resume'} seen=${n.seen} main>Try again</${Act}></div>`;
     case 'accept':

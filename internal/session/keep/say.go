@@ -1,0 +1,52 @@
+package keep
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/session"
+)
+
+// maxSaid is how much may wait to be said to an agent.
+const maxSaid = 20
+
+// enterPause is the time between a paste and Enter. CLIs take an Enter that comes with a paste for a part of it.
+const enterPause = 500 * time.Millisecond
+
+// say takes what a person says to the agent, and tells that it is said later, or why not at all. The caller holds the
+// mutex.
+func (k *keeper) say(words []byte) (answer string) {
+	if len(k.said) >= maxSaid {
+		return "much waits to be said to it already"
+	}
+	k.said = append(k.said, words)
+	if k.typeSaid(); !k.listens() {
+		return session.SaidLater
+	}
+	return ""
+}
+
+// listens says whether the agent reads what is typed: at its prompt, or at work if it can be steered there. Before its
+// first turn it may still be starting. The caller holds the mutex.
+func (k *keeper) listens() bool {
+	if k.pty == nil || k.closing {
+		return false
+	}
+	a, err := agent.Find(k.rec.Agent)
+	return k.atPrompt() || err == nil && a.Row.Steered && (k.turns.seen != nil || !k.rest.last.Time.IsZero())
+}
+
+// typeSaid types the first of what waits to be said, as a terminal pastes it. The rest follows at the next look or
+// turn. The caller holds the mutex.
+func (k *keeper) typeSaid() {
+	now := k.clock.Now()
+	if len(k.said) == 0 || !k.listens() || now.Before(k.pasted.Add(2*enterPause)) {
+		return
+	}
+	k.pasted = now
+	k.pty.Type(slices.Concat([]byte("\x1b[200~"), k.said[0], []byte("\x1b[201~")))
+	k.said = k.said[1:]
+	pty := k.pty
+	k.clock.AfterFunc(enterPause, func() { pty.Type([]byte{'\r'}) })
+}

@@ -1,0 +1,64 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/whole"
+)
+
+// laterFile has what the user has put off, by its id, as it was then.
+func (s *Service) laterFile() string { return filepath.Join(s.Data, "later.json") }
+
+// mark is what must not change for a need to stay hidden.
+func (n Need) mark() string {
+	return string(n.Kind) + " " + strconv.FormatInt(n.Since.UnixMilli(), 10) + " " + n.Words
+}
+
+// readLater reads what is put off. What can't be read hides nothing.
+func (s *Service) readLater() (marks map[string]string) {
+	data, err := os.ReadFile(s.laterFile())
+	if err != nil || json.Unmarshal(data, &marks) != nil {
+		return nil
+	}
+	return marks
+}
+
+// Later hides a session or a phase that waits, by its id or the beginning of it, until something about it changes.
+func (s *Service) Later(ctx context.Context, word string) (id string, err error) {
+	needs, err := s.Attention(ctx)
+	if err != nil {
+		return "", err
+	}
+	needs = slices.DeleteFunc(needs, func(n Need) bool { return !strings.HasPrefix(n.ID, word) })
+	if word == "" || len(needs) != 1 {
+		if id, err = s.Resolve(ctx, word); err != nil {
+			return "", err
+		}
+		rec, err := s.Get(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		return "", &StateError{ID: id, State: rec.State,
+			Why: "it is not listed: it needs nothing of you, or was put off before"}
+	}
+	marks := map[string]string{}
+	for other, mark := range s.readLater() {
+		_, isPhase := s.Store.Phase(ctx, other)
+		if _, err := os.Stat(s.dir(other)); err == nil || isPhase == nil { // what is gone needs no mark
+			marks[other] = mark
+		}
+	}
+	id = needs[0].ID
+	marks[id] = needs[0].mark()
+	data, err := json.Marshal(marks)
+	if err != nil {
+		return "", err
+	}
+	return id, whole.Write(s.laterFile(), data, 0o600)
+}
