@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // review asks every domain that has not judged the present head for a verdict, a few at once.
@@ -30,8 +31,43 @@ func (m *machine) review() error {
 	if done, err := m.judge(); err != nil || !done {
 		return err
 	}
-	m.to(StageWatch) // which reads people's comments before an approval ends it
+	if !m.settleDisputes() {
+		m.to(StageWatch) // which reads people's comments before an approval ends it
+	}
 	return nil
+}
+
+// settleDisputes asks whether what reviewers insist on stays declined, and says whether it did.
+func (m *machine) settleDisputes() bool {
+	var words, ids []string
+	for _, f := range m.st.Ledger.Findings {
+		if f.disputed() {
+			ids = append(ids, f.ID)
+			words = append(words, fmt.Sprintf("%s wants %q (%s, %s), and the fixer declined it: %s", or(f.Domain, f.Author),
+				short(f.Text), or(f.Severity, "said by a person"), place(f), short(f.Reason)))
+		}
+	}
+	if len(ids) == 0 {
+		return false
+	}
+	m.askWhy(strings.Join(words, "; ")+". `cco cruise resume` leaves it declined; `cco cruise fix --comment TEXT` has it "+
+		"answered anew, with what you say", "a reviewer and the fixer disagree about "+strings.Join(ids, ", "))
+	m.st.Disputed = ids
+	return true
+}
+
+// rule does what a person says about disputed findings: they stay declined, or are work again.
+func (m *machine) rule(declined bool) {
+	for _, id := range m.st.Disputed {
+		f := m.st.Ledger.Find(id)
+		if f == nil || f.State != Declined {
+			continue
+		}
+		if f.Ruled = declined; !declined {
+			f.State, f.Round = Open, m.st.Round
+		}
+	}
+	m.st.Disputed = nil
 }
 
 // unjudged gives the domains that have no verdict on the present head.
@@ -156,6 +192,7 @@ func or(a, b string) string {
 // judged adds a review to the ledger and posts what is new in it.
 func (m *machine) judged(domain string, r Review) error {
 	var fresh []Finding
+	var wants []string
 	for _, f := range r.Findings {
 		found := Finding{
 			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(Harmless(f.Severity)), Text: Harmless(f.Text),
@@ -170,18 +207,15 @@ func (m *machine) judged(domain string, r Review) error {
 		}
 		raised := m.st.Ledger.Raise(found)
 		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
+		wants = append(wants, last.ID)
 		unsaid := last.State == Open && last.Comment == "" &&
 			!slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
 		if raised || unsaid {
 			fresh = append(fresh, *last)
 		}
 	}
-	verdict := r.Verdict
-	if verdict == NeedsChanges && len(fresh) == 0 &&
-		!slices.ContainsFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain == domain }) {
-		verdict = Approved // everything that it wants was declined with a reason before
-	}
-	return m.post(Judgement{Domain: domain, Verdict: verdict, Head: m.st.Head}, reviewBody(domain, verdict, r), fresh)
+	return m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.st.Head, Wants: wants},
+		reviewBody(domain, r.Verdict, r), fresh)
 }
 
 // idOf gives the ledger's id for a finding of a review.

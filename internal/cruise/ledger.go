@@ -41,7 +41,21 @@ type Finding struct {
 	Round    int          `json:"round"` // in which it was last raised
 	// Stirred says that the code there has changed since it was declined, so that it may be raised again.
 	Stirred bool `json:"stirred,omitempty"`
+	// Insisted says that it was raised again after it was declined, and Ruled that the user lets it stay declined.
+	Insisted bool `json:"insisted,omitempty"`
+	Ruled    bool `json:"ruled,omitempty"`
 }
+
+// minor is the severity of what needs no answer but the fixer's.
+const minor = "minor"
+
+// disputed says that a finding was declined, and that a person has to say whether it stays so.
+func (f Finding) disputed() bool {
+	return f.State == Declined && f.Severity != minor && !f.Ruled && (f.Insisted || f.Severity == "blocker")
+}
+
+// overruled says that a finding was declined for good.
+func (f Finding) overruled() bool { return f.State == Declined && (f.Severity == minor || f.Ruled) }
 
 // Ledger is everything that was ever asked for in a phase, in the order in which it came.
 type Ledger struct {
@@ -109,7 +123,8 @@ func (l *Ledger) Raise(f Finding) bool {
 	case old.State == Noted:
 		old.State, old.Round, old.Line = Open, f.Round, f.Line
 		return true
-	case old.State == Declined && !old.Stirred:
+	case old.State == Declined && (!old.Stirred || old.Ruled):
+		old.Insisted, old.Severity = true, or(f.Severity, old.Severity)
 		return false
 	default:
 		old.State, old.Stirred = Open, false
@@ -144,7 +159,7 @@ func (l *Ledger) OpenOnes() []Finding {
 // Settle records the outcome of a round for a finding.
 func (l *Ledger) Settle(id string, s FindingState, reason, commit string) {
 	if f := l.Find(id); f != nil {
-		f.State, f.Stirred = s, false
+		f.State, f.Stirred, f.Insisted = s, false, false
 		f.Reason, f.Commit = reason, commit
 	}
 }

@@ -118,10 +118,24 @@ func (in MergeIn) May(s Stand) Merged {
 	return Merged{Wait: w.waits()}
 }
 
+// approval is what the domains' verdicts on the present head amount to, nil if that is none.
+func (s *State) approval() *Approval {
+	yes, overruled, others := s.verdicts()
+	if len(others) > 0 || len(yes)+len(overruled) == 0 {
+		return nil
+	}
+	words := "Every domain approved of " + abbrev(s.Head) + "."
+	if len(overruled) > 0 {
+		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.", abbrev(s.Head),
+			strings.Join(overruled, ", "))
+	}
+	return &Approval{Commit: s.Head, End: EndApproved, Words: words}
+}
+
 // approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
 // approval counts when the checks are green; then the request is merged, where the user wants that.
 func (m *machine) approve(a Approval) {
-	m.st.Question, m.st.Resume = "", ""
+	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
 	m.st.Approval = &a
 	if m.st.Stage != StageChecks {
 		m.st.Backoff = m.st.Backoff.Reset()
@@ -331,19 +345,15 @@ func (m *machine) retargeted(base string) error {
 
 // judge has the reviewer's own account give one verdict on the head, when every domain has finished with it.
 func (m *machine) judge() (bool, error) {
-	approve := m.st.approved()
-	if v := m.st.Verdict; v != nil && v.Head == m.st.Head && v.Approve == approve {
-		return true, nil
+	yes, overruled, others := m.st.verdicts()
+	no := slices.Concat(overruled, others)
+	approve := len(no) == 0
+	if v := m.st.Verdict; len(yes)+len(no) == 0 || v != nil && v.Head == m.st.Head && v.Approve == approve {
+		return true, nil // it was said, or there is nothing to say because all skipped it
 	}
 	body := "Every domain approves of " + abbrev(m.st.Head) + "."
 	if !approve {
-		var open []string
-		for _, j := range m.st.Judgements {
-			if j.Verdict != Approved {
-				open = append(open, j.Domain)
-			}
-		}
-		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(open, ", "))
+		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(no, ", "))
 	}
 	return m.postVerdict(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head,
 		m.st.Again), body)

@@ -174,8 +174,16 @@ func endWords(st State) string {
 	}
 	fmt.Fprintf(&b, "\n\n%d rounds, %d findings fixed, %d declined, %d open.", st.Round, fixed, declined,
 		len(st.Ledger.OpenOnes()))
-	for _, f := range st.Ledger.OpenOnes() {
-		if f.Domain == "" {
+	for _, f := range st.Ledger.Findings {
+		switch {
+		case f.State == Declined:
+			by := "declined by the fixer " + st.Spec.Fixer.Agent
+			if f.Ruled {
+				by = "overruled by the user who runs this"
+			}
+			fmt.Fprintf(&b, "\n- %s: %s of %s: %s (%s)", by, f.ID, code(or(f.Domain, f.Author)), Harmless(short(f.Text)),
+				Harmless(short(f.Reason)))
+		case f.State == Open && f.Domain == "":
 			fmt.Fprintf(&b, "\n- open, said by %s: %s %s", code(f.Author), Harmless(short(f.Text)), f.URL)
 		}
 	}

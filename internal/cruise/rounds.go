@@ -281,7 +281,7 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 		for _, d := range c.Declined {
 			if d.Finding == f.ID && strings.TrimSpace(d.Text) != "" {
 				m.st.Ledger.Settle(f.ID, Declined, Harmless(d.Text), c.ID)
-				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + Harmless(d.Text), Resolve: true}, true
+				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + Harmless(d.Text)}, true
 			}
 		}
 	}

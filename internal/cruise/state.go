@@ -130,6 +130,8 @@ type Judgement struct {
 	Verdict Verdict `json:"verdict,omitempty"` // "" for a review that failed
 	Head    string  `json:"head"`              // the commit that was reviewed
 	Failure string  `json:"failure,omitempty"`
+	// Wants are the findings of a verdict that wants changes.
+	Wants []string `json:"wants,omitempty"`
 }
 
 // State is everything that a phase knows. The engine keeps it; people see a copy of some of it.
@@ -231,6 +233,8 @@ type State struct {
 
 	Paused   bool   `json:"paused,omitempty"`
 	Question string `json:"question,omitempty"` // why it asks
+	// Disputed are the findings that it asks about.
+	Disputed []string `json:"disputed,omitempty"`
 	Resume   Stage  `json:"resume,omitempty"`   // the stage that follows an answer
 	Trouble  string `json:"trouble,omitempty"`  // the problem that it waits out
 	Stuck    string `json:"stuck,omitempty"`    // the last trouble that does not pass by itself
@@ -300,20 +304,32 @@ func (s *State) judge(j Judgement) {
 	s.Judgements[i] = j
 }
 
-// approved says whether every domain approves of the present head. A skipped domain does not object; a failed review
-// does.
-func (s *State) approved() bool {
-	approvals := 0
+// verdicts sorts the domains by what they say of the present head: those that approve, that want only what was declined
+// for good, and all others, without a verdict too. A skipped domain says nothing.
+func (s *State) verdicts() (approve, overruled, others []string) {
 	for _, d := range s.Spec.Domains {
 		i := slices.IndexFunc(s.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head })
-		if i < 0 || s.Judgements[i].Verdict != Approved && s.Judgements[i].Verdict != Skipped {
-			return false
-		}
-		if s.Judgements[i].Verdict == Approved {
-			approvals++
+		switch {
+		case i < 0:
+			others = append(others, d)
+		case s.Judgements[i].Verdict == Skipped:
+		case s.Judgements[i].Verdict == Approved:
+			approve = append(approve, d)
+		case s.overruled(s.Judgements[i]):
+			overruled = append(overruled, d)
+		default:
+			others = append(others, d)
 		}
 	}
-	return approvals > 0
+	return approve, overruled, others
+}
+
+// overruled says that a verdict wants nothing but what was declined for good.
+func (s *State) overruled(j Judgement) bool {
+	return len(j.Wants) > 0 && !slices.ContainsFunc(j.Wants, func(id string) bool {
+		f := s.Ledger.Find(id)
+		return f == nil || !f.overruled()
+	})
 }
 
 // Trusts says whether a comment's author may give work to an agent that writes: those who may write to the repository

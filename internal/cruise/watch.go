@@ -41,9 +41,8 @@ func (m *machine) watch() error {
 			m.to(StageFix)
 			return nil
 		}
-		if !fresh && calm && m.st.approved() {
-			m.approve(Approval{Commit: m.st.Head, End: EndApproved, Words: "Every domain approved of " +
-				abbrev(m.st.Head) + "."})
+		if a := m.st.approval(); !fresh && calm && a != nil {
+			m.approve(*a)
 			return nil
 		}
 		if idle, err := m.idle(); err != nil || idle {
@@ -257,6 +256,7 @@ func (m *machine) handleEvent(e *Event) error {
 		m.obeyPerson()
 	case EventComment:
 		m.remake()
+		m.rule(false)
 		m.addFinding(Comment{ID: LocalComment + e.ID, Author: "you", Body: e.Text})
 		m.obeyPerson()
 		return m.active()
@@ -276,6 +276,7 @@ func (m *machine) handleEvent(e *Event) error {
 		m.st.Paused = false
 		m.overrule(e.Over)
 		m.consent(e.Let)
+		m.rule(true)
 		if m.st.Take = e.Take; e.Take != "" && m.st.Foreign == "" {
 			m.st.Foreign = m.told // a request to look was read together with this answer
 		}
