@@ -31,6 +31,11 @@ func (m *machine) review() error {
 	if done, err := m.judge(); err != nil || !done {
 		return err
 	}
+	if j := m.st.failedReview(); j != nil {
+		m.askWhy(fmt.Sprintf("the review of %s failed twice: %s: going on asks the reviewer again", j.Domain, j.Failure),
+			"the review of "+j.Domain+" failed twice")
+		return nil
+	}
 	if !m.settleDisputes() {
 		m.to(StageWatch) // which reads people's comments before an approval ends it
 	}
@@ -106,18 +111,10 @@ func (m *machine) reviewBatch(domains []string) error {
 		}
 		wait = min(2*wait, troubleTop)
 	}
-	unread := ""
 	for _, d := range left {
 		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
 			return err
 		}
-		if faults[d].unread {
-			unread = d
-		}
-	}
-	if unread != "" {
-		m.askWhy(fmt.Sprintf("the review of %s could not be read twice: %s: going on asks the reviewer again", unread,
-			faults[unread].words), "the review of "+unread+" could not be read twice")
 	}
 	return nil
 }
@@ -158,7 +155,6 @@ func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (
 type fault struct {
 	words  string
 	passes bool
-	unread bool // its answer could not be parsed
 }
 
 // reviewOf waits for a reviewer. Any failure is a fault of the review, and never an approval.
@@ -177,7 +173,7 @@ func (m *machine) reviewOf(p Pending) (r Review, f fault, err error) {
 	}
 	r, bad := ParseReview(report.Answer)
 	if bad != nil {
-		return r, fault{words: "its answer can't be read: " + bad.Error(), unread: true}, nil
+		return r, fault{words: "its answer can't be read: " + bad.Error()}, nil
 	}
 	return r, fault{}, nil
 }

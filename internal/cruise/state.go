@@ -324,6 +324,16 @@ func (s *State) verdicts() (approve, overruled, others []string) {
 	return approve, overruled, others
 }
 
+// failedReview is a review of the present head that failed, nil if there is none.
+func (s *State) failedReview() *Judgement {
+	for i, j := range s.Judgements {
+		if j.Head == s.Head && j.Verdict == "" {
+			return &s.Judgements[i]
+		}
+	}
+	return nil
+}
+
 // overruled says that a verdict wants nothing but what was declined for good.
 func (s *State) overruled(j Judgement) bool {
 	return len(j.Wants) > 0 && !slices.ContainsFunc(j.Wants, func(id string) bool {

@@ -20,6 +20,10 @@ func (m *machine) watch() error {
 		if err != nil || m.st.Stage != StageWatch {
 			return err
 		}
+		if m.st.failedReview() != nil && len(m.st.Ledger.OpenOnes()) == 0 {
+			m.to(StageReview) // of a phase that ended while it asked about that
+			return nil
+		}
 		var wait time.Duration
 		if fresh || !until.IsZero() {
 			now, err := m.Now()
@@ -329,14 +333,6 @@ func (m *machine) obeyPerson() {
 	m.lookNow()
 	if m.st.Stage == StageAsk {
 		m.dropQuestion()
-	}
-	failed := slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
-		return j.Head == m.st.Head &&
-			j.Verdict == ""
-	})
-	if m.st.Stage == StageWatch && failed && len(m.st.Ledger.OpenOnes()) == 0 {
-		m.st.Again++
-		m.to(StageReview) // a review that failed is tried again
 	}
 }
 
