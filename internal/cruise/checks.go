@@ -239,17 +239,14 @@ func (m *machine) askOnce(key, question string) {
 	m.askWhy(question, question)
 }
 
-// green ends an approved phase, or has it merged. Where its target has moved, the forge may demand more first.
+// green has an approved phase end or merged, if its approval still holds.
 func (m *machine) green() {
-	switch last := m.st.PR != nil && m.st.lastKind(); {
-	case last && m.st.Spec.Merge:
-		m.st.Backoff = m.st.Backoff.Reset()
+	m.st.Backoff = m.st.Backoff.Reset()
+	if m.st.Spec.Merge && m.st.lastKind() {
 		m.to(StageMerge)
-	case last && m.st.Behind():
-		m.to(StageCompare)
-	default:
-		m.end(m.st.Approval.End, m.st.Approval.Words)
+		return
 	}
+	m.to(StageCompare)
 }
 
 // repair makes findings of failed checks, and has them answered. It asks where all were declined before.

@@ -66,7 +66,7 @@ func (in MergeIn) May(s Stand) Merged {
 		if s.Word == nil || !Complete(s.Word.Body) {
 			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
 		}
-		if !s.Word.Write {
+		if !s.Word.Write && !in.Only {
 			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is not an approval "+
 				"for a merge.", a.Name)}
 		}
@@ -78,7 +78,7 @@ func (in MergeIn) May(s Stand) Merged {
 		if i < 0 {
 			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
 		}
-		if !s.Verdicts[i].Write {
+		if !s.Verdicts[i].Write && !in.Only {
 			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a "+
 				"merge.", a.Name)}
 		}
@@ -102,11 +102,11 @@ func (in MergeIn) May(s Stand) Merged {
 		return Merged{Wait: strings.Join(who, ", ") + requestStands}
 	}
 	rule := in.Checks
-	if rule == "" {
+	if rule == "" && !in.Only {
 		rule = ChecksAll
 	}
 	w := weigh(rule, in.IgnoreChecks, s.Checks)
-	if rule != ChecksNone && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
+	if rule != ChecksNone && rule != "" && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
 		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head))}
 	}
 	if len(w.action) > 0 {
@@ -142,9 +142,9 @@ func (m *machine) approve(a Approval) {
 	}
 	rule := m.st.Spec.Checks
 	switch {
-	case m.st.PR != nil && m.st.lastKind() && m.st.Spec.Ready && !m.st.Ready:
+	case m.st.lastKind() && m.st.Spec.Ready && !m.st.Ready:
 		m.to(StageReady)
-	case m.st.PR != nil && rule != ChecksNone && rule != "":
+	case rule != ChecksNone && rule != "":
 		m.to(StageChecks)
 	default:
 		m.green()
@@ -212,11 +212,11 @@ func (m *machine) conclude(state PullState) {
 	// With an approval, open wishes start another round, whose head needs an approval of its own.
 }
 
-// merge merges what was approved. The step checks again whether it may. While it may not, the phase tells people whom
-// it waits for, and reads their comments.
+// merge merges what was approved, or ends a phase that does not merge. The step checks again whether the approval
+// holds. While it may not go on, the phase tells people whom it waits for, and reads their comments.
 func (m *machine) merge() error {
-	for m.st.Stage == StageMerge && !m.st.Paused && !m.Full() {
-		if _, err := m.look(); err != nil || m.st.Stage != StageMerge {
+	for stage := m.st.Stage; m.st.Stage == stage && !m.st.Paused && !m.Full(); {
+		if _, err := m.look(); err != nil || m.st.Stage != stage {
 			return err
 		}
 		if len(m.wishes()) > 0 {
@@ -231,7 +231,7 @@ func (m *machine) merge() error {
 		}
 		got, failure, done, err := persist[Merged](m, StepMerge, MergeIn{
 			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
-			Approval: *m.st.Approval, Over: m.st.Over, Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks,
+			Approval: *m.st.Approval, Over: m.st.Over, Only: stage == StageCompare, Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks,
 			Workspace: m.st.Workspace,
 		})
 		switch {
@@ -242,6 +242,8 @@ func (m *machine) merge() error {
 			return nil
 		case !done:
 			return nil
+		case got.Done && stage == StageCompare:
+			return m.endApproved()
 		case got.Done:
 			m.end(EndMerged, m.st.Approval.Words)
 			return nil
@@ -250,11 +252,12 @@ func (m *machine) merge() error {
 			m.to(StageWatch) // the merge needs an approval of its own
 			return nil
 		case got.Lost != "":
-			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It is not merged.")
+			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It does not count.")
+			m.st.Approval = nil
 			m.to(StageWatch)
 			return nil
 		case got.Base != "":
-			if err := m.retargeted(got.Base); err != nil || m.st.Stage != StageMerge {
+			if err := m.retargeted(got.Base); err != nil || m.st.Stage != stage {
 				return err
 			}
 		}
@@ -274,7 +277,7 @@ func (m *machine) waitForMerge(why string) error {
 	if err := m.postNotes(); err != nil {
 		return err
 	}
-	if idle, err := m.idle(); err != nil || idle || m.st.Stage != StageMerge {
+	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
 	if err := m.waitShown(m.st.Backoff.Interval()); err != nil {

@@ -109,10 +109,8 @@ func (m *machine) next() error {
 		return m.ready()
 	case StageChecks:
 		return m.checks()
-	case StageMerge:
+	case StageMerge, StageCompare:
 		return m.merge()
-	case StageCompare:
-		return m.compare()
 	case StageAsk:
 		return m.ask()
 	case StageEnding:

@@ -353,6 +353,7 @@ type MergeIn struct {
 	Base     string   `json:"base,omitempty"`
 	Approval Approval `json:"approval"`
 	Over     []string `json:"over,omitempty"`
+	Only     bool     `json:"only,omitempty"` // say whether the approval holds, and merge nothing
 	// which checks have to be green
 	Checks       CheckRule `json:"checks,omitempty"`
 	IgnoreChecks []string  `json:"ignore_checks,omitempty"`

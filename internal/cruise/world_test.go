@@ -88,6 +88,7 @@ type world struct {
 	merged   time.Time // when a person merges
 	broken   map[string]error
 	head     string    // of the branch, where somebody else pushed
+	shows    time.Time // when the forge shows our own pushes, where that is late
 	state    PullState // of the pull request, where it is not open
 	still    bool      // a look finds only what is new since its mark
 	asked    string    // the last question
@@ -189,6 +190,9 @@ func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
 func (w *world) Push(_ context.Context, in PushIn) (Pushed, error) {
 	w.pushes = append(w.pushes, in)
 	w.order = append(w.order, "push "+in.New)
+	if w.head != "" && w.head == in.Old && w.shows.IsZero() {
+		w.head = in.New
+	}
 	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush) // comments from now on are about it
 }
 
@@ -211,6 +215,9 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.asks = append(w.asks, len(w.looks))
 	}
 	w.looks = append(w.looks, w.now)
+	if !w.shows.IsZero() && w.now.After(w.shows) {
+		w.head = ""
+	}
 	n := News{Mark: in.Mark, State: PullOpen, Head: w.head, Base: w.base, Branch: w.branch, Onto: w.onto, Updated: w.now}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = PullMerged
@@ -322,6 +329,9 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	}
 	if m := in.May(s); m != (Merged{}) {
 		return m, w.fault(StepMerge)
+	}
+	if in.Only {
+		return Merged{Done: true}, w.fault(StepMerge)
 	}
 	if w.blocked {
 		return Merged{Target: &w.target}, w.fault(StepMerge)

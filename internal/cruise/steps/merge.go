@@ -46,10 +46,10 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	if err != nil {
 		return cruise.Merged{}, d.soon(in.Phase, err)
 	}
-	switch p.State {
-	case forge.Merged:
+	switch {
+	case p.State == forge.Merged && !in.Only:
 		return cruise.Merged{Done: true}, nil
-	case forge.Closed:
+	case p.State != forge.Open:
 		return cruise.Merged{}, nil // the next look ends it
 	}
 	said, err := f.Said(ctx, in.PR, "")
@@ -60,7 +60,8 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	if err != nil {
 		return cruise.Merged{}, d.soon(in.Phase, err)
 	}
-	if m := in.May(s); m != (cruise.Merged{}) {
+	if m := in.May(s); m != (cruise.Merged{}) || in.Only {
+		m.Done = m == (cruise.Merged{})
 		return m, nil
 	}
 	if p.Mergeable == forge.MergeClean {
@@ -112,6 +113,9 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 			return s, err
 		}
 		s.Word = &word
+	}
+	if in.Only && (in.Checks == "" || in.Checks == cruise.ChecksNone) {
+		return s, nil
 	}
 	all, err := f.Checks(ctx, []int{in.PR})
 	s.Checks = checksOf(all[in.PR])
