@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // FindingState is where a finding stands.
@@ -34,6 +35,8 @@ type Finding struct {
 	Comment  string       `json:"comment,omitempty"`  // the forge's id of the comment; "" if it is not posted
 	Check    string       `json:"check,omitempty"`    // the failed check that it is about
 	Accepted bool         `json:"accepted,omitempty"` // a stranger said it, and the user accepted it
+	Demand   bool         `json:"demand,omitempty"`   // a person has to settle it before a merge
+	At       time.Time    `json:"at,omitzero"`        // when a person said it, by the forge's clock
 	State    FindingState `json:"state"`
 	Reason   string       `json:"reason,omitempty"` // why it was declined
 	Commit   string       `json:"commit,omitempty"` // that fixed it, or at which it was declined

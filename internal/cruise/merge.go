@@ -45,6 +45,7 @@ type Stand struct {
 	Head, Base string
 	Verdicts   []Opinion // current ones, of people
 	Word       *Comment  // the comment that an approval rests on, as it is now
+	Gone       []string  // demands that people withdrew
 	Checks     Checks
 }
 
@@ -53,6 +54,38 @@ type Opinion struct {
 	Name, Commit string
 	Approves     bool
 	Write        bool // that person may write, as the forge just said
+	At           time.Time
+}
+
+// Demand is what a person asked for. A fixer's answer does not settle it for a merge.
+type Demand struct {
+	Comment string    `json:"comment"`
+	Author  string    `json:"author"`
+	At      time.Time `json:"at,omitzero"`
+}
+
+// demands are those of a phase that a fixer has answered.
+func (s *State) demands() (list []Demand) {
+	for _, f := range s.Ledger.Findings {
+		if f.Demand && slices.Contains([]FindingState{Fixed, Declined, Answered}, f.State) {
+			list = append(list, Demand{Comment: f.Comment, Author: f.Author, At: f.At})
+		}
+	}
+	return list
+}
+
+// settles says whether a demand is settled: its author took it back or has approved since, or somebody who may write has
+// approved of this head since, by a verdict or by the word that ends a review.
+func (s Stand) settles(d Demand, a Approval) bool {
+	return slices.Contains(s.Gone, d.Comment) || a.Word && s.Word.Write && s.Word.Changed.After(d.At) ||
+		slices.ContainsFunc(s.Verdicts, func(v Opinion) bool {
+			return v.Approves && v.At.After(d.At) && (v.Name == d.Author || v.Write && v.Commit == s.Head)
+		})
+}
+
+// over says whether the user ignores what somebody wants.
+func (in MergeIn) over(who string) bool {
+	return slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, who) })
 }
 
 // May decides whether a merge may happen now. It returns the zero value if so.
@@ -92,13 +125,17 @@ func (in MergeIn) May(s Stand) Merged {
 	}
 	var who []string
 	for _, v := range s.Verdicts {
-		past := slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, v.Name) })
-		if !v.Approves && v.Write && !past && !slices.Contains(who, v.Name) {
+		if !v.Approves && v.Write {
 			who = append(who, v.Name)
 		}
 	}
+	for _, d := range in.Demands {
+		if !s.settles(d, a) {
+			who = append(who, d.Author)
+		}
+	}
 	slices.Sort(who)
-	if len(who) > 0 {
+	if who = slices.DeleteFunc(slices.Compact(who), in.over); len(who) > 0 {
 		return Merged{Wait: strings.Join(who, ", ") + requestStands}
 	}
 	rule := in.Checks
@@ -229,11 +266,15 @@ func (m *machine) merge() error {
 			}
 			continue
 		}
-		got, failure, done, err := persist[Merged](m, StepMerge, MergeIn{
+		in := MergeIn{
 			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
-			Approval: *m.st.Approval, Over: m.st.Over, Only: stage == StageCompare, Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks,
-			Workspace: m.st.Workspace,
-		})
+			Approval: *m.st.Approval, Over: m.st.Over, Only: stage == StageCompare, Workspace: m.st.Workspace,
+			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks,
+		}
+		if !in.Only {
+			in.Demands = m.st.demands()
+		}
+		got, failure, done, err := persist[Merged](m, StepMerge, in)
 		switch {
 		case err != nil:
 			return err

@@ -46,3 +46,66 @@ func TestAnApprovalThatWasTakenBackEndsNothing(t *testing.T) {
 		}
 	}
 }
+
+// Guards against a merge over what a person asked for, because a fixer said that it is done or answered it in words.
+func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
+	decline := func(j Job) (Report, []Commit) {
+		if j.Role == Fixer {
+			return Report{OK: true}, []Commit{{Subject: "no", Declined: []Reason{{Finding: asked(j)[0], Text: "no need"}}}}
+		}
+		return willing(j)
+	}
+	inWords := func(j Job) (Report, []Commit) {
+		if j.Role == Fixer {
+			return Report{OK: true, Answer: "Cco-Answer: " + asked(j)[0] + " no need"}, nil
+		}
+		return willing(j)
+	}
+	ask := comment("1", "ann", "OWNER", "this must not be merged as it is", -time.Minute)
+	for name, c := range map[string]struct {
+		said   []Comment
+		gone   []string
+		event  Event
+		merges bool
+	}{
+		"nobody":                      {},
+		"its author approves":         {said: []Comment{approvalBy("2", "ann", "OWNER", "HEAD", 2*time.Hour)}, merges: true},
+		"its author deletes it":       {gone: []string{"1"}, merges: true},
+		"another who may write":       {said: []Comment{approvalBy("2", "bob", "MEMBER", "HEAD", 2*time.Hour)}, merges: true},
+		"another's older approval":    {said: []Comment{approvalBy("2", "bob", "MEMBER", "c0000001", -time.Hour)}},
+		"another who may not write":   {said: []Comment{approvalBy("2", "eve", "NONE", "HEAD", 2*time.Hour)}},
+		"the word of another":         {said: []Comment{comment("2", "bob", "MEMBER", "[REVIEW COMPLETE]", 2*time.Hour)}, merges: true},
+		"the user overrules":          {event: Event{ID: "o", Kind: EventResume, Over: "ann", At: after(2 * time.Hour)}, merges: true},
+		"the user overrules somebody": {event: Event{ID: "o", Kind: EventResume, Over: "bob", At: after(2 * time.Hour)}},
+	} {
+		for how, agents := range map[string]func(Job) (Report, []Commit){"fixed": willing, "declined": decline,
+			"in words": inWords} {
+			w := &world{agents: agents, news: []Comment{ask}}
+			head := map[string]string{"fixed": "c0000002", "declined": "c0000002", "in words": "c0000001"}[how]
+			for _, s := range c.said {
+				s.Commit = strings.Replace(s.Commit, "HEAD", head, 1)
+				w.news = append(w.news, s)
+			}
+			events := []Event{c.event}
+			if c.event.ID == "" {
+				events = nil
+			}
+			w.during = func(j Job) {
+				if j.Role == Fixer {
+					w.deleted = c.gone
+				}
+			}
+			st, r := play(t, w, merging(), events...)
+			if merged := w.mergedBy != nil; merged != c.merges || merged && len(c.gone) == 0 && r.now.Before(after(2*time.Hour)) {
+				t.Errorf("%s, %s: merged %v, end %q at %v", name, how, merged, st.End, r.now)
+			}
+			if !c.merges && !strings.Contains(strings.Join(w.said, "\n"), "it is approved, and waits for ann") {
+				t.Errorf("%s, %s: said %q", name, how, w.said)
+			}
+		}
+	}
+	w := &world{agents: willing, news: []Comment{ask}}
+	if st, _ := play(t, w, spec()); st.End != EndApproved {
+		t.Errorf("without a merge: end %q", st.End)
+	}
+}

@@ -235,12 +235,12 @@ type State struct {
 	Question string `json:"question,omitempty"` // why it asks
 	// Disputed are the findings that it asks about.
 	Disputed []string `json:"disputed,omitempty"`
-	Resume   Stage  `json:"resume,omitempty"`   // the stage that follows an answer
-	Trouble  string `json:"trouble,omitempty"`  // the problem that it waits out
-	Stuck    string `json:"stuck,omitempty"`    // the last trouble that does not pass by itself
-	End      End    `json:"end,omitempty"`
-	EndWords string `json:"end_words,omitempty"`
-	Force    bool   `json:"force,omitempty"` // of a cleanup
+	Resume   Stage    `json:"resume,omitempty"`  // the stage that follows an answer
+	Trouble  string   `json:"trouble,omitempty"` // the problem that it waits out
+	Stuck    string   `json:"stuck,omitempty"`   // the last trouble that does not pass by itself
+	End      End      `json:"end,omitempty"`
+	EndWords string   `json:"end_words,omitempty"`
+	Force    bool     `json:"force,omitempty"` // of a cleanup
 
 	// Unpushed are the user's commits that the phase publishes and that had never been pushed.
 	Unpushed []string `json:"unpushed,omitempty"`

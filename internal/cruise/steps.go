@@ -354,6 +354,8 @@ type MergeIn struct {
 	Approval Approval `json:"approval"`
 	Over     []string `json:"over,omitempty"`
 	Only     bool     `json:"only,omitempty"` // say whether the approval holds, and merge nothing
+	// Demands are what people asked for and a fixer answered.
+	Demands []Demand `json:"demands,omitempty"`
 	// which checks have to be green
 	Checks       CheckRule `json:"checks,omitempty"`
 	IgnoreChecks []string  `json:"ignore_checks,omitempty"`

@@ -188,14 +188,18 @@ func (m *machine) recordComment(c Comment) (bool, error) {
 	if c.At.After(m.heard) {
 		m.heard = c.At
 	}
-	return m.addFinding(c), nil
+	added := m.addFinding(c)
+	if f := m.st.Ledger.Said(c.ID); f != nil && !c.Bot {
+		f.Demand, f.At = true, c.Changed
+	}
+	return added, nil
 }
 
 // reworded handles an edited comment. It stays one finding, with the latest text; an answered one is work again if it
 // asks for something else.
 func (m *machine) reworded(f *Finding, c Comment) bool {
 	before := f.Text
-	f.Text = c.Body
+	f.Text, f.At = c.Body, c.Changed
 	wish := wishIn(c.Body) != ""
 	switch {
 	case f.State == Open && !wish:

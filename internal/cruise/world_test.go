@@ -311,7 +311,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	if w.base != "" {
 		s.Base = w.base
 	}
-	s.Checks.Head = s.Head
+	s.Checks.Head, s.Gone = s.Head, w.deleted
 	for who := range w.objects {
 		s.Verdicts = append(s.Verdicts, Opinion{Name: who, Write: true})
 	}
@@ -321,7 +321,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 		}
 		if c.State == ReviewApproved {
 			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Commit: c.Commit, Approves: true,
-				Write: c.Write})
+				Write: c.Write, At: c.At})
 		}
 		if c.ID == in.Approval.Comment {
 			s.Word = &c

@@ -103,12 +103,21 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 		}
 		s.Verdicts = append(s.Verdicts, cruise.Opinion{
 			Name: c.Author, Commit: c.Commit, Approves: c.State == forge.ReviewApproved, Write: write,
+			At: CommentOf(c).Changed,
 		})
+	}
+	us, err := f.Us(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, d := range in.Demands {
+		if withdrawn(d, said, us) {
+			s.Gone = append(s.Gone, d.Comment)
+		}
 	}
 	id, _, _ := strings.Cut(in.Approval.Comment, edited)
 	if i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id && !c.Own }); i >= 0 {
 		word := CommentOf(said[i])
-		var err error
 		if word.Write, _, err = mayWrite(ctx, f, said[i]); err != nil {
 			return s, err
 		}
@@ -120,6 +129,19 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 	all, err := f.Checks(ctx, []int{in.PR})
 	s.Checks = checksOf(all[in.PR])
 	return s, err
+}
+
+// withdrawn says whether a demand was deleted or dismissed, or its author resolved it. What our own accounts resolved,
+// cco may have.
+func withdrawn(d cruise.Demand, said []forge.Comment, us []string) bool {
+	id, _, _ := strings.Cut(d.Comment, edited)
+	i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id })
+	if i < 0 {
+		return true
+	}
+	c := said[i]
+	return c.State == forge.ReviewDismissed || c.State == forge.ThreadResolved && c.Resolver == c.Author &&
+		!slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, c.Resolver) })
 }
 
 // Base says where the branch left the one that its request goes into now.
