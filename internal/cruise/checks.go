@@ -162,6 +162,7 @@ func (m *machine) checks() error {
 		}
 		got = m.withReruns(got)
 		m.st.Checks = &got
+		m.st.rememberRed(got)
 		failed := m.decideChecks(got, now)
 		if len(failed) > 0 {
 			if err := m.handleFailed(got.Head, failed); err != nil {

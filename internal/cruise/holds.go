@@ -39,7 +39,7 @@ func (s *State) held(p Published) (list []Hold) {
 		may := slices.Contains(s.Spec.MayChange, h.Kind)
 		switch h.Why {
 		case HoldWeakened:
-			may = !slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
+			may = !s.red()
 		case HoldPolicy:
 			may = may || slices.Contains(s.Consented, h.Kind)
 		case HoldCI:
@@ -51,11 +51,47 @@ func (s *State) held(p Published) (list []Hold) {
 	return list
 }
 
+// red says whether a check failed and was not seen green since.
+func (s *State) red() bool {
+	return len(s.Red) > 0 || slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
+}
+
+// readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is no
+// longer red: work that another round was for may take away what failed.
+func (m *machine) readChecks() (done bool, err error) {
+	if rule := m.st.Spec.Checks; m.st.PR == nil || rule == "" || rule == ChecksNone {
+		return true, nil
+	}
+	got, done, err := attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	if done {
+		m.st.rememberRed(got)
+	}
+	return done, err
+}
+
+// rememberRed notes which checks are red and which are no longer.
+func (s *State) rememberRed(got Checks) {
+	w := weigh(s.Spec.Checks, s.Spec.IgnoreChecks, got)
+	for _, c := range got.All {
+		if c.State == CheckGreen {
+			s.Red = slices.DeleteFunc(s.Red, func(name string) bool { return name == c.Name })
+		}
+	}
+	for _, c := range append(w.failed, w.red...) {
+		if !slices.Contains(s.Red, c.Name) && len(s.Red) < maxReruns {
+			s.Red = append(s.Red, c.Name)
+		}
+	}
+}
+
 // mayPush says whether work may be pushed, and asks if it needs consent.
-func (m *machine) mayPush(p Published) bool {
+func (m *machine) mayPush(p Published) (bool, error) {
+	if done, err := m.readChecks(); err != nil || !done {
+		return false, err
+	}
 	held := m.st.held(p)
 	if len(held) == 0 || m.st.Let == p.Head {
-		return true
+		return true, nil
 	}
 	var kinds, lines []string
 	for _, h := range held {
@@ -67,7 +103,7 @@ func (m *machine) mayPush(p Published) bool {
 		"them; `cco cruise fix --comment TEXT` has them made anew", abbrev(p.Head), strings.Join(kinds, ", "),
 		strings.Join(lines, "; ")),
 		"its last commits are not pushed without consent: "+strings.Join(kinds, ", "))
-	return false
+	return false, nil
 }
 
 // consent lets work be pushed that a person has seen, and no other.

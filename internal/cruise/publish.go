@@ -56,8 +56,8 @@ func (m *machine) tell() (bool, error) {
 // publish pushes the first commits of a kind and makes sure that there is a pull request.
 func (m *machine) publish() error {
 	if p := m.st.Published; p != nil {
-		if !m.mayPush(*p) {
-			return nil
+		if may, err := m.mayPush(*p); err != nil || !may {
+			return err
 		}
 		m.recordPublished(*p)
 		m.st.Published = nil

@@ -212,8 +212,8 @@ func (m *machine) answer() error {
 		m.to(StageReview)
 		return nil
 	}
-	if !m.mayPush(*p) {
-		return nil
+	if may, err := m.mayPush(*p); err != nil || !may {
+		return err
 	}
 	if open, err := m.stillOpen(); err != nil || !open {
 		return err

@@ -218,6 +218,8 @@ type State struct {
 	ChecksSince time.Time `json:"checks_since,omitzero"`
 	ChecksAsked string    `json:"checks_asked,omitempty"`
 	Reruns      []Rerun   `json:"reruns,omitempty"`
+	// Red are the checks that failed, until they were seen green.
+	Red []string `json:"red,omitempty"`
 	// Notes wait to be posted on the pull request.
 	Notes []Note `json:"notes,omitempty"`
 	Waits string `json:"waits,omitempty"` // what or whom a merge waits for
