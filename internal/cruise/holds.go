@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -10,11 +11,12 @@ import (
 type HoldWhy string
 
 // The reasons. A pushed file of CI runs there with secrets, so each is asked about. Weaker tests make a failed check
-// green without a repair, so they are asked about while a check is answered. A kind that the user's policy asks about
-// is asked about once.
+// green without a repair, so they are asked about while a check is red and before a merge; changes of tests and
+// settings while a check is red. A kind that the user's policy asks about is asked about once.
 const (
 	HoldCI       HoldWhy = "ci"
 	HoldWeakened HoldWhy = "weakened"
+	HoldRed      HoldWhy = "red"
 	HoldPolicy   HoldWhy = "policy"
 )
 
@@ -22,6 +24,7 @@ const (
 type Hold struct {
 	Kind  string   `json:"kind"`
 	Why   HoldWhy  `json:"why"`
+	File  string   `json:"file,omitempty"` // that a consent holds for
 	Lines []string `json:"lines"`
 }
 
@@ -35,11 +38,14 @@ func (s *State) NeedConsent() []Hold {
 
 // held are the kinds in a work that need a person's consent.
 func (s *State) held(p Published) (list []Hold) {
+	red := s.red()
 	for _, h := range p.Holds {
 		may := slices.Contains(s.Spec.MayChange, h.Kind)
 		switch h.Why {
 		case HoldWeakened:
-			may = !s.red()
+			may = !red && (may || !s.Spec.Merge)
+		case HoldRed:
+			may = !red || h.File != "" && (slices.Contains(s.LetFiles, h.File) || h.Kind == "tests" && s.wanted(h.File))
 		case HoldPolicy:
 			may = may || slices.Contains(s.Consented, h.Kind)
 		case HoldCI:
@@ -48,7 +54,31 @@ func (s *State) held(p Published) (list []Hold) {
 			list = append(list, h)
 		}
 	}
+	for _, c := range p.Commits {
+		if red && len(c.Files) > 0 && !slices.ContainsFunc(c.Files, func(f string) bool { return !Prose(f) }) &&
+			slices.ContainsFunc(c.Findings, func(id string) bool { f := s.Ledger.Find(id); return f != nil && f.Check != "" }) {
+			list = append(list, Hold{Kind: "docs", Why: HoldRed, Lines: []string{"docs: " + abbrev(c.ID) +
+				" answers a failed check and changes only words: " + some(c.Files)}})
+		}
+	}
 	return list
+}
+
+// wanted says whether a person asked for a change of a file: a comment stands on it, or names it.
+func (s *State) wanted(file string) bool {
+	return slices.ContainsFunc(s.Ledger.Findings, func(f Finding) bool {
+		return f.Domain == "" && f.State != Dropped && !strings.HasPrefix(f.Comment, fromBase) &&
+			(f.Path == file || strings.Contains(f.Text, path.Base(file)))
+	})
+}
+
+// Prose says whether a file is for people alone, by its name.
+func Prose(file string) bool {
+	name := strings.ToLower(path.Base(file))
+	end := path.Ext(name)
+	return slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".txt"}, end) ||
+		end == "" && slices.Contains([]string{"readme", "license", "licence", "notice", "authors", "changelog",
+			"contributing", "copying", "todo"}, name)
 }
 
 // red says whether a check failed and was not seen green since.
@@ -56,8 +86,8 @@ func (s *State) red() bool {
 	return len(s.Red) > 0 || slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
 }
 
-// readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is no
-// longer red: work that another round was for may take away what failed.
+// readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is
+// no longer red: work that another round was for may take away what failed.
 func (m *machine) readChecks() (done bool, err error) {
 	if rule := m.st.Spec.Checks; m.st.PR == nil || rule == "" || rule == ChecksNone {
 		return true, nil
@@ -77,6 +107,9 @@ func (s *State) rememberRed(got Checks) {
 			s.Red = slices.DeleteFunc(s.Red, func(name string) bool { return name == c.Name })
 		}
 	}
+	if len(s.Red) == 0 {
+		s.RedTests = nil
+	}
 	for _, c := range append(w.failed, w.red...) {
 		if !slices.Contains(s.Red, c.Name) && len(s.Red) < maxReruns {
 			s.Red = append(s.Red, c.Name)
@@ -95,7 +128,9 @@ func (m *machine) mayPush(p Published) (bool, error) {
 	}
 	var kinds, lines []string
 	for _, h := range held {
-		kinds = append(kinds, h.Kind)
+		if !slices.Contains(kinds, h.Kind) {
+			kinds = append(kinds, h.Kind)
+		}
 		lines = append(lines, h.Lines...)
 	}
 	m.st.Holding = p.Head
@@ -112,8 +147,11 @@ func (m *machine) consent(head string) {
 		return
 	}
 	for _, h := range m.st.NeedConsent() {
-		if h.Why == HoldPolicy {
+		switch {
+		case h.Why == HoldPolicy:
 			m.st.Consented = append(m.st.Consented, h.Kind)
+		case h.File != "":
+			m.st.LetFiles = append(m.st.LetFiles, h.File)
 		}
 	}
 	m.st.Let, m.st.Holding = head, ""

@@ -74,8 +74,8 @@ func (s *State) demands() (list []Demand) {
 	return list
 }
 
-// settles says whether a demand is settled: its author took it back or has approved since, or somebody who may write has
-// approved of this head since, by a verdict or by the word that ends a review.
+// settles says whether a demand is settled: its author took it back or has approved since, or somebody who may write
+// has approved of this head since, by a verdict or by the word that ends a review.
 func (s Stand) settles(d Demand, a Approval) bool {
 	return slices.Contains(s.Gone, d.Comment) || a.Word && s.Word.Write && s.Word.Changed.After(d.At) ||
 		slices.ContainsFunc(s.Verdicts, func(v Opinion) bool {

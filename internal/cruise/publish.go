@@ -32,6 +32,9 @@ func (m *machine) recordPublished(p Published) {
 	if p.Onto != "" {
 		m.st.From = p.Onto // what is reviewed begins there now
 	}
+	if m.st.red() {
+		m.st.RedTests = p.Tests
+	}
 	m.st.DiffLines = p.Lines
 	m.st.Told, m.st.Kinds = p.Told, p.Kinds
 }

@@ -57,3 +57,69 @@ func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
 		}
 	}
 }
+
+// Guards against a check that is made green by changing what it looks at, and against questions about what is fine.
+func TestWhatIsAskedAboutWhileACheckIsRed(t *testing.T) {
+	tests := Hold{Kind: "tests", Why: HoldRed, File: "a_test.go", Lines: []string{"tests: a_test.go has changed"}}
+	gone := Hold{Kind: "tests", Why: HoldRed, Lines: []string{"tests: a_test.go was removed or moved"}}
+	weak := Hold{Kind: "weakened", Why: HoldWeakened, Lines: []string{"weakened: a_test.go:2: -t.Fatal()"}}
+	failed := Finding{ID: "f1", Check: "unit", Domain: checkDomain, State: Open}
+	names := Finding{ID: "f2", Text: "a_test.go expects the wrong value", Author: "ann", State: Open, Comment: "1"}
+	stands := Finding{ID: "f3", Text: "wrong", Path: "a_test.go", Author: "ann", State: Fixed, Comment: "2"}
+	model := Finding{ID: "f4", Text: "change a_test.go", Domain: "Security", State: Open}
+	moved := Finding{ID: "f5", Text: "it conflicts in a_test.go", State: Open, Comment: fromBase + "c9"}
+	words := Commit{ID: "c2", Files: []string{"README.md"}, Findings: []string{"f1"}}
+	for name, c := range map[string]struct {
+		st   State
+		p    Published
+		asks bool
+	}{
+		"not red":                   {State{}, Published{Holds: []Hold{tests, gone, weak}}, false},
+		"red":                       {State{Red: []string{"unit"}}, Published{Holds: []Hold{tests}}, true},
+		"removed":                   {State{Red: []string{"unit"}}, Published{Holds: []Hold{gone}}, true},
+		"weaker":                    {State{Red: []string{"unit"}}, Published{Holds: []Hold{weak}}, true},
+		"a finding":                 {State{Ledger: Ledger{Findings: []Finding{failed}}}, Published{Holds: []Hold{tests}}, true},
+		"only words for it":         {State{Ledger: Ledger{Findings: []Finding{failed}}}, Published{Commits: []Commit{words}}, true},
+		"words for something else":  {State{Red: []string{"unit"}}, Published{Commits: []Commit{words}}, false},
+		"a person names it":         {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{names}}}, Published{Holds: []Hold{tests}}, false},
+		"a person's comment there":  {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{stands}}}, Published{Holds: []Hold{tests}}, false},
+		"but no test goes":          {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{names}}}, Published{Holds: []Hold{gone}}, true},
+		"nor becomes weaker":        {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{names}}}, Published{Holds: []Hold{tests, weak}}, true},
+		"a reviewer names it":       {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{model}}}, Published{Holds: []Hold{tests}}, true},
+		"cco names it":              {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{moved}}}, Published{Holds: []Hold{tests}}, true},
+		"the user let it":           {State{Red: []string{"unit"}, LetFiles: []string{"a_test.go"}}, Published{Holds: []Hold{tests}}, false},
+		"the user let it, once":     {State{Red: []string{"unit"}, LetFiles: []string{"a_test.go"}}, Published{Holds: []Hold{tests, weak}}, true},
+		"to be merged":              {State{Spec: Spec{Merge: true}}, Published{Holds: []Hold{weak}}, true},
+		"to be merged, and allowed": {State{Spec: Spec{Merge: true, MayChange: []string{"weakened"}}}, Published{Holds: []Hold{weak}}, false},
+		"red, and allowed":          {State{Red: []string{"unit"}, Spec: Spec{MayChange: []string{"weakened", "tests"}}}, Published{Holds: []Hold{weak}}, true},
+	} {
+		if got := c.st.held(c.p); (len(got) > 0) != c.asks {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Guards against a right repair that must change an old test and is asked about in every round.
+func TestConsentHoldsForAFile(t *testing.T) {
+	w := holdsOf(nil)
+	w.holds["change the test"] = Hold{Kind: "tests", Why: HoldRed, File: "a_test.go", Lines: []string{"tests: a_test.go"}}
+	w.agents = func(j Job) (Report, []Commit) {
+		r, commits := willing(j)
+		if j.Role == Fixer {
+			commits[0].Subject = "change the test"
+		}
+		return r, commits
+	}
+	w.checks = func(head string, _ time.Time) Checks {
+		if head == "c0000003" {
+			return unit(CheckGreen)
+		}
+		return unit(CheckFailed)
+	}
+	s := checkSpec()
+	s.Merge = true
+	st, _ := play(t, w, s, Event{ID: "yes", Kind: EventResume, At: after(time.Hour), Let: "c0000002"})
+	if st.End != EndMerged || len(w.pushes) != 3 || !slices.Equal(st.LetFiles, []string{"a_test.go"}) {
+		t.Errorf("end %q, pushes %+v, asked %q", st.End, w.pushes, w.asked)
+	}
+}

@@ -220,6 +220,10 @@ type State struct {
 	Reruns      []Rerun   `json:"reruns,omitempty"`
 	// Red are the checks that failed, until they were seen green.
 	Red []string `json:"red,omitempty"`
+	// RedTests are the phase's own tests that changed while one was red, and LetFiles the files that a person let it
+	// change then.
+	RedTests []string `json:"red_tests,omitempty"`
+	LetFiles []string `json:"let_files,omitempty"`
 	// Notes wait to be posted on the pull request.
 	Notes []Note `json:"notes,omitempty"`
 	Waits string `json:"waits,omitempty"` // what or whom a merge waits for

@@ -172,6 +172,8 @@ type Published struct {
 	Refused []string `json:"refused,omitempty"`
 	// Holds are the kinds of change that may need consent before they are pushed.
 	Holds []Hold `json:"holds,omitempty"`
+	// Tests are files of tests that came or changed and that the base does not have.
+	Tests []string `json:"tests,omitempty"`
 	// Told is what a person must know of the whole change, as Markdown, and Kinds the same in a few words.
 	Told  string `json:"told,omitempty"`
 	Kinds string `json:"kinds,omitempty"`
