@@ -61,6 +61,8 @@ type Checks struct {
 	All      []Check  `json:"all,omitempty"`
 	Required []string `json:"required,omitempty"` // by the rules of the base, with stars in patterns
 	Base     []string `json:"base,omitempty"`     // names of those that fail on the base branch itself
+	CI       bool     `json:"ci,omitempty"`       // checks report on the base
+	Expected []string `json:"expected,omitempty"` // names that reported on earlier heads
 }
 
 // weighed is what checks mean for a phase.
@@ -69,7 +71,7 @@ type weighed struct {
 	red     []Check // those that the base fails too, and that are required
 	action  []string
 	pending []string
-	missing []string // required, and not reported
+	missing []string // required or seen before, and not reported
 }
 
 // weigh sorts the checks that count.
@@ -83,8 +85,11 @@ func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
 	required := func(name string) bool {
 		return slices.ContainsFunc(c.Required, func(p string) bool { return fits(p, name) })
 	}
+	counts := func(name string) bool {
+		return !ignored(name) && (rule != ChecksRequired || len(c.Required) == 0 || required(name))
+	}
 	for _, v := range c.All {
-		if ignored(v.Name) || rule == ChecksRequired && len(c.Required) > 0 && !required(v.Name) {
+		if !counts(v.Name) {
 			continue
 		}
 		switch v.State {
@@ -102,8 +107,11 @@ func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
 			}
 		}
 	}
-	for _, p := range c.Required {
-		if !ignored(p) && !slices.ContainsFunc(c.All, func(v Check) bool { return fits(p, v.Name) }) {
+	for _, p := range append(slices.Clone(c.Required), slices.DeleteFunc(slices.Clone(c.Expected), func(name string) bool {
+		return !counts(name)
+	})...) {
+		if !ignored(p) && !slices.Contains(w.missing, p) &&
+			!slices.ContainsFunc(c.All, func(v Check) bool { return fits(p, v.Name) }) {
 			w.missing = append(w.missing, p)
 		}
 	}
@@ -124,7 +132,7 @@ func (w weighed) waits() string {
 		parts = append(parts, "checks that run: "+some(w.pending))
 	}
 	if len(w.missing) > 0 {
-		parts = append(parts, "required checks that have not reported: "+some(w.missing))
+		parts = append(parts, "checks that have not reported: "+some(w.missing))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -137,6 +145,9 @@ const patience = time.Hour
 
 // maxFailed is how many failed checks are seen to at once; the others fail still when these are repaired.
 const maxFailed = 20
+
+// silence is how long a head without any check is waited for, where checks report on the base.
+const silence = 10 * time.Minute
 
 // settle is how long checks have to report where none is required.
 func (s Spec) settle() time.Duration { return 3 * s.quiet() }
@@ -161,6 +172,7 @@ func (m *machine) checks() error {
 			return err
 		}
 		got = m.withReruns(got)
+		got.Expected = m.st.Names
 		m.st.Checks = &got
 		m.st.rememberRed(got)
 		failed := m.decideChecks(got, now)
@@ -204,6 +216,7 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 	}
 	waited := now.Sub(m.st.ChecksSince)
 	w := weigh(m.st.Spec.Checks, m.st.Spec.IgnoreChecks, got)
+	silent := got.CI && len(got.All)+len(got.Required) == 0
 	switch {
 	case got.Head != commit:
 		m.st.Waits = "the forge to show " + abbrev(commit)
@@ -221,29 +234,41 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 			": repair it there, and go on")
 	case w.waits() != "":
 		if m.st.Waits = w.waits(); waited >= patience {
-			m.askOnce("late-"+commit, "this has been waited for for an hour: "+w.waits()+": going on waits for it again")
+			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+": going on waits for what the forge requires, and no longer for anything else")
 		}
-	case len(got.Required) == 0 && waited < m.st.Spec.settle():
+	case len(got.Required) == 0 && waited < m.st.Spec.settle(), silent && waited < silence:
 		m.st.Waits = "checks to report"
+	case silent && m.st.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+
+		" within ten minutes, and checks report on the base branch: going on merges it without"):
 	default:
 		m.green()
 	}
 	return nil
 }
 
-// askOnce asks about something that is asked about once.
-func (m *machine) askOnce(key, question string) {
+// askedLate begins the key of a question about checks that don't report.
+const askedLate = "late-"
+
+// askOnce asks about something that is asked about once, and says whether it did.
+func (m *machine) askOnce(key, question string) bool {
 	if m.st.ChecksAsked == key {
-		return
+		return false
 	}
 	m.st.ChecksAsked = key
 	m.askWhy(question, question)
+	return true
+}
+
+// goWithout no longer waits for checks that fell silent, because the user says so.
+func (m *machine) goWithout() {
+	if m.st.Stage == StageAsk && strings.HasPrefix(m.st.ChecksAsked, askedLate) {
+		m.st.Names, m.st.Red, m.st.ChecksSince = nil, nil, time.Time{}
+	}
 }
 
 // green has an approved phase end or merged, if its approval still holds.
 func (m *machine) green() {
-	m.st.Backoff = m.st.Backoff.Reset()
-	if m.st.Spec.Merge && m.st.lastKind() {
+	if m.st.merges() {
 		m.to(StageMerge)
 		return
 	}

@@ -103,6 +103,9 @@ func (m *machine) readChecks() (done bool, err error) {
 func (s *State) rememberRed(got Checks) {
 	w := weigh(s.Spec.Checks, s.Spec.IgnoreChecks, got)
 	for _, c := range got.All {
+		if !slices.Contains(s.Names, c.Name) && len(s.Names) < maxReruns {
+			s.Names = append(s.Names, c.Name)
+		}
 		if c.State == CheckGreen {
 			s.Red = slices.DeleteFunc(s.Red, func(name string) bool { return name == c.Name })
 		}

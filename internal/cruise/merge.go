@@ -36,6 +36,8 @@ type Merged struct {
 	Wait string `json:"wait,omitempty"`
 	Lost string `json:"lost,omitempty"`
 	Base string `json:"base,omitempty"`
+	// Checks says that what it waits for are checks.
+	Checks bool `json:"checks,omitempty"`
 	// Target is set where the base has to be merged into the branch first.
 	Target *Target `json:"target,omitempty"`
 }
@@ -142,17 +144,19 @@ func (in MergeIn) May(s Stand) Merged {
 	if rule == "" && !in.Only {
 		rule = ChecksAll
 	}
+	s.Checks.Expected = in.Expected
 	w := weigh(rule, in.IgnoreChecks, s.Checks)
 	if rule != ChecksNone && rule != "" && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
-		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head))}
+		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head)), Checks: true}
 	}
+	wait := w.waits()
 	if len(w.action) > 0 {
-		return Merged{Wait: "somebody on the forge: " + some(w.action)}
+		wait = "somebody on the forge: " + some(w.action)
 	}
 	if failed := append(w.failed, w.red...); len(failed) > 0 {
-		return Merged{Wait: "checks that failed: " + names(failed)}
+		wait = "checks that failed: " + names(failed)
 	}
-	return Merged{Wait: w.waits()}
+	return Merged{Wait: wait, Checks: wait != ""}
 }
 
 // approval is what the domains' verdicts on the present head amount to, nil if that is none.
@@ -269,7 +273,7 @@ func (m *machine) merge() error {
 		in := MergeIn{
 			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
 			Approval: *m.st.Approval, Over: m.st.Over, Only: stage == StageCompare, Workspace: m.st.Workspace,
-			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks,
+			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks, Expected: m.st.Names,
 		}
 		if !in.Only {
 			in.Demands = m.st.demands()
@@ -304,6 +308,9 @@ func (m *machine) merge() error {
 		}
 		if err := m.waitForMerge(got.Wait); err != nil {
 			return err
+		}
+		if rule := m.st.Spec.Checks; got.Checks && m.st.Stage == stage && rule != "" && rule != ChecksNone {
+			m.to(StageChecks)
 		}
 	}
 	return nil

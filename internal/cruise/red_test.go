@@ -123,3 +123,76 @@ func TestConsentHoldsForAFile(t *testing.T) {
 		t.Errorf("end %q, pushes %+v, asked %q", st.End, w.pushes, w.asked)
 	}
 }
+
+// Guards against silence that counts as green: a check that was there on an earlier head, and is not on this one.
+func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
+	other := Check{Name: "lint", State: CheckGreen}
+	fixed := func(head string, _ time.Time) Checks {
+		if head == "c0000001" {
+			return Checks{All: []Check{other, {Name: "unit", State: CheckFailed, Summary: "--- FAIL: TestA"}}}
+		}
+		return Checks{All: []Check{other}}
+	}
+	for name, c := range map[string]struct {
+		checks func(string, time.Time) Checks
+		ignore []string
+		events []Event
+		asks   string
+		merges bool
+	}{
+		"it never reports": {checks: fixed, asks: "waited for for an hour: checks that have not reported: unit"},
+		"it is ignored":    {checks: fixed, ignore: []string{"un*"}, merges: true},
+		"the user goes on": {checks: fixed, asks: "waited for for an hour: checks that have not reported: unit",
+			events: []Event{{ID: "yes", Kind: EventResume, At: after(3 * time.Hour)}}, merges: true},
+		"a look is no consent": {checks: fixed, asks: "waited for for an hour: checks that have not reported: unit",
+			events: []Event{{ID: "look", Kind: EventNews, At: after(3 * time.Hour)}}},
+		"it is slow": {checks: func(head string, now time.Time) Checks {
+			if now.After(after(30 * time.Minute)) {
+				return Checks{All: []Check{other, {Name: "unit", State: CheckGreen}}}
+			}
+			return fixed(head, now)
+		}, merges: true},
+		"only the base has checks": {checks: func(string, time.Time) Checks { return Checks{CI: true} },
+			asks: "nothing has reported on c0000001 within ten minutes"},
+		"only the base has, and the user goes on": {checks: func(string, time.Time) Checks { return Checks{CI: true} },
+			asks:   "nothing has reported on c0000001 within ten minutes",
+			events: []Event{{ID: "yes", Kind: EventResume, At: after(3 * time.Hour)}}, merges: true},
+		"a nightly check of the base": {checks: func(string, time.Time) Checks {
+			return Checks{CI: true, All: []Check{other}}
+		}, merges: true},
+		"nothing anywhere": {checks: func(string, time.Time) Checks { return Checks{} }, merges: true},
+	} {
+		w := &world{agents: willing, checks: c.checks}
+		s := checkSpec()
+		s.Merge, s.IgnoreChecks = true, c.ignore
+		play(t, w, s, append(c.events, Event{ID: "stop", Kind: EventCleanup, At: after(6 * time.Hour)})...)
+		if (w.mergedBy != nil) != c.merges || !strings.Contains(w.asked, c.asks) || c.asks == "" && w.asked != "" {
+			t.Errorf("%s: merged %v, asked %q", name, w.mergedBy != nil, w.asked)
+		}
+	}
+	w := &world{agents: willing, checks: func(string, time.Time) Checks { return Checks{CI: true} }}
+	if st, r := play(t, w, checkSpec()); st.End != EndApproved || r.now.Before(after(10*time.Minute)) {
+		t.Errorf("without a merge: end %q at %v", st.End, r.now)
+	}
+}
+
+// Guards against a phase that waits for ever because a check turned red while it was to be merged.
+func TestACheckThatTurnsRedAtTheMergeIsRepaired(t *testing.T) {
+	w := &world{agents: willing}
+	reads := 0
+	w.checks = func(string, time.Time) Checks {
+		switch {
+		case len(w.pushes) > 1:
+			return unit(CheckGreen)
+		case reads > 0:
+			return unit(CheckFailed)
+		}
+		reads++
+		return unit(CheckGreen)
+	}
+	s := checkSpec()
+	s.Merge = true
+	if st, _ := play(t, w, s); st.End != EndMerged || st.Round != 1 {
+		t.Errorf("end %q after %d rounds, waits for %q", st.End, st.Round, st.Waits)
+	}
+}

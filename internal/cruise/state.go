@@ -218,6 +218,8 @@ type State struct {
 	ChecksSince time.Time `json:"checks_since,omitzero"`
 	ChecksAsked string    `json:"checks_asked,omitempty"`
 	Reruns      []Rerun   `json:"reruns,omitempty"`
+	// Names are those of checks that reported on any head.
+	Names []string `json:"names,omitempty"`
 	// Red are the checks that failed, until they were seen green.
 	Red []string `json:"red,omitempty"`
 	// RedTests are the phase's own tests that changed while one was red, and LetFiles the files that a person let it
@@ -370,6 +372,9 @@ func (s *State) since() string {
 func (s *State) lastKind() bool {
 	return s.Spec.Through == "" || slices.Index(Kinds(), s.Kind) >= slices.Index(Kinds(), s.Spec.Through)
 }
+
+// merges says whether an approval has the request merged.
+func (s *State) merges() bool { return s.Spec.Merge && s.lastKind() }
 
 // Domain names the domain under review: the first that has not judged the present head, "" if there is none.
 func (s *State) Domain() string {

@@ -361,6 +361,7 @@ type MergeIn struct {
 	// which checks have to be green
 	Checks       CheckRule `json:"checks,omitempty"`
 	IgnoreChecks []string  `json:"ignore_checks,omitempty"`
+	Expected     []string  `json:"expected,omitempty"` // names of those that reported on earlier heads
 	// Workspace is what the target is compared for, where the forge says that it can't be merged.
 	Workspace Workspace `json:"workspace"`
 }

@@ -284,6 +284,7 @@ func (m *machine) handleEvent(e *Event) error {
 		m.st.Paused = false
 		m.overrule(e.Over)
 		m.consent(e.Let)
+		m.goWithout()
 		m.rule(true)
 		if m.st.Take = e.Take; e.Take != "" && m.st.Foreign == "" {
 			m.st.Foreign = m.told // a request to look was read together with this answer

@@ -302,6 +302,9 @@ func (w *world) Ready(context.Context, ReadyIn) error {
 
 func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	s := Stand{Head: w.pushes[len(w.pushes)-1].New, Base: "main"}
+	if w.checks != nil {
+		s.Checks = w.checks(s.Head, w.now)
+	}
 	for _, name := range w.failing {
 		s.Checks.All = append(s.Checks.All, Check{Name: name, State: CheckFailed})
 	}
