@@ -17,6 +17,7 @@ const (
 	HoldCI       HoldWhy = "ci"
 	HoldWeakened HoldWhy = "weakened"
 	HoldRed      HoldWhy = "red"
+	HoldMerge    HoldWhy = "merge" // of a base, otherwise than git does by itself
 	HoldPolicy   HoldWhy = "policy"
 )
 
@@ -48,6 +49,8 @@ func (s *State) held(p Published) (list []Hold) {
 			may = !red || h.File != "" && (slices.Contains(s.LetFiles, h.File) || h.Kind == "tests" && s.wanted(h.File))
 		case HoldPolicy:
 			may = may || slices.Contains(s.Consented, h.Kind)
+		case HoldMerge:
+			may = false
 		case HoldCI:
 		}
 		if !may {
