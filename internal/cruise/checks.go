@@ -69,6 +69,7 @@ type Checks struct {
 type weighed struct {
 	failed  []Check // to be repaired
 	red     []Check // those that the base fails too, and that are required
+	also    []Check // those that it fails too, and that are not
 	action  []string
 	pending []string
 	missing []string // required or seen before, and not reported
@@ -104,6 +105,8 @@ func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
 				w.failed = append(w.failed, v)
 			case required(v.Name):
 				w.red = append(w.red, v)
+			default:
+				w.also = append(w.also, v)
 			}
 		}
 	}
@@ -236,6 +239,8 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 		if m.st.Waits = w.waits(); waited >= patience {
 			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+": going on waits for what the forge requires, and no longer for anything else")
 		}
+	case len(w.also) > 0 && m.st.merges() && m.askOnce("also-"+commit, "a check fails here and on the base branch as well: "+
+		names(w.also)+": going on merges it nevertheless"):
 	case len(got.Required) == 0 && waited < m.st.Spec.settle(), silent && waited < silence:
 		m.st.Waits = "checks to report"
 	case silent && m.st.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+

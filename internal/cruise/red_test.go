@@ -196,3 +196,27 @@ func TestACheckThatTurnsRedAtTheMergeIsRepaired(t *testing.T) {
 		t.Errorf("end %q after %d rounds, waits for %q", st.End, st.Round, st.Waits)
 	}
 }
+
+// Guards against a merge of more of what is red on the base already, without a word.
+func TestACheckThatIsRedOnTheBaseTooIsAskedAboutBeforeAMerge(t *testing.T) {
+	for _, merge := range []bool{false, true} {
+		for _, answered := range []bool{false, true} {
+			w := &world{agents: willing, checks: func(string, time.Time) Checks {
+				return Checks{All: []Check{{Name: "lint", State: CheckFailed}}, Base: []string{"lint"}, CI: true}
+			}}
+			s := checkSpec()
+			s.Merge = merge
+			events := []Event{{ID: "stop", Kind: EventCleanup, At: after(6 * time.Hour)}}
+			if answered {
+				events = append(events, Event{ID: "yes", Kind: EventResume, At: after(time.Hour)})
+			}
+			st, _ := play(t, w, s, events...)
+			if asks := strings.Contains(w.asked, "on the base branch as well: lint"); asks != merge {
+				t.Errorf("merge %v: asked %q", merge, w.asked)
+			}
+			if (w.mergedBy != nil) != (merge && answered) || !merge && st.End != EndApproved {
+				t.Errorf("merge %v, answered %v: merged %v, end %q", merge, answered, w.mergedBy != nil, st.End)
+			}
+		}
+	}
+}

@@ -42,6 +42,7 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	if err != nil {
 		return cruise.Merged{}, err
 	}
+	ctx = forge.Anew(ctx)
 	p, err := f.Pull(ctx, in.PR)
 	if err != nil {
 		return cruise.Merged{}, d.soon(in.Phase, err)

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -25,5 +26,47 @@ func TestWhoTakesADemandBack(t *testing.T) {
 		if got := withdrawn(d, []forge.Comment{c.said}, []string{"Me"}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// revoked is a forge on which ann approved, and may no longer write.
+type revoked struct {
+	Forge
+	merged *bool
+}
+
+func (revoked) Pull(context.Context, int) (forge.Pull, error) {
+	return forge.Pull{State: forge.Open, Head: forge.Branch{Commit: "c1"}, Base: forge.Branch{Name: "main"},
+		Mergeable: forge.MergeClean}, nil
+}
+
+func (revoked) Said(context.Context, int, forge.Mark) (forge.Stream, error) {
+	return forge.Stream{Comments: []forge.Comment{{ID: "review-1", Kind: forge.InReview, Author: "ann", Commit: "c1",
+		State: forge.ReviewApproved}}}, nil
+}
+
+func (revoked) Us(context.Context) ([]string, error) { return []string{"me", "me"}, nil }
+
+func (revoked) Checks(context.Context, []int) (map[int]forge.Checked, error) {
+	return map[int]forge.Checked{7: {Head: "c1"}}, nil
+}
+
+func (revoked) Access(ctx context.Context, _ string) (forge.Access, error) {
+	if forge.IsAnew(ctx) {
+		return forge.AccessRead, nil
+	}
+	return forge.AccessWrite, nil // as it was a minute ago
+}
+
+func (r revoked) Merge(context.Context, int, string) error { *r.merged = true; return nil }
+
+// Guards against a merge by the word of somebody who lost the right to write within the last minute.
+func TestWhoMayApproveIsAskedAtTheMerge(t *testing.T) {
+	f := revoked{merged: new(bool)}
+	d := &Doer{Forge: func(context.Context, string) (Forge, error) { return f, nil }}
+	got, err := d.Merge(t.Context(), cruise.MergeIn{PR: 7, Head: "c1", Base: "main",
+		Approval: cruise.Approval{Name: "ann", Comment: "review-1", Commit: "c1"}})
+	if err != nil || got.Lost == "" || *f.merged {
+		t.Errorf("%+v, merged %v: %v", got, *f.merged, err)
 	}
 }
