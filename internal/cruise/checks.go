@@ -65,6 +65,18 @@ type Checks struct {
 	Expected []string `json:"expected,omitempty"` // names that reported on earlier heads
 }
 
+// green says whether a check of a commit passes, in all that have its name.
+func (c Checks) green(head, name string) bool {
+	seen := false
+	for _, v := range c.All {
+		if v.Name == name && v.State != CheckGreen {
+			return false
+		}
+		seen = seen || v.Name == name
+	}
+	return seen && c.Head == head
+}
+
 // weighed is what checks mean for a phase.
 type weighed struct {
 	failed  []Check // to be repaired

@@ -91,15 +91,15 @@ func (s *State) red() bool {
 
 // readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is
 // no longer red: work that another round was for may take away what failed.
-func (m *machine) readChecks() (done bool, err error) {
+func (m *machine) readChecks() (got Checks, done bool, err error) {
 	if rule := m.st.Spec.Checks; m.st.PR == nil || rule == "" || rule == ChecksNone {
-		return true, nil
+		return got, true, nil
 	}
-	got, done, err := attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	got, done, err = attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
 	if done {
 		m.st.rememberRed(got)
 	}
-	return done, err
+	return got, done, err
 }
 
 // rememberRed notes which checks are red and which are no longer.
@@ -125,7 +125,7 @@ func (s *State) rememberRed(got Checks) {
 
 // mayPush says whether work may be pushed, and asks if it needs consent.
 func (m *machine) mayPush(p Published) (bool, error) {
-	if done, err := m.readChecks(); err != nil || !done {
+	if _, done, err := m.readChecks(); err != nil || !done {
 		return false, err
 	}
 	held := m.st.held(p)

@@ -176,6 +176,14 @@ func (l *Ledger) Stir(files []string) {
 	}
 }
 
+// Forget counts anew how often findings come back, and how many are open.
+func (l *Ledger) Forget() {
+	l.Counts = nil
+	for i := range l.Findings {
+		l.Findings[i].Reopened = 0
+	}
+}
+
 // Close ends a round.
 func (l *Ledger) Close() { l.Counts = append(l.Counts, len(l.OpenOnes())) }
 

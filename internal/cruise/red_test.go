@@ -220,3 +220,40 @@ func TestACheckThatIsRedOnTheBaseTooIsAskedAboutBeforeAMerge(t *testing.T) {
 		}
 	}
 }
+
+// Guards against a fixer that is paid for a check that has passed meanwhile.
+func TestACheckThatIsGreenAgainIsNoFinding(t *testing.T) {
+	reads := 0
+	w := &world{agents: willing, checks: func(string, time.Time) Checks {
+		if reads++; reads == 1 {
+			return unit(CheckFailed)
+		}
+		return unit(CheckGreen)
+	}}
+	st, _ := play(t, w, checkSpec())
+	if st.End != EndApproved || st.Round != 0 || st.Ledger.Findings[0].State != Dropped {
+		t.Errorf("end %q after %d rounds: %+v", st.End, st.Round, st.Ledger.Findings)
+	}
+}
+
+// Guards against a question about a finding that came back once in one kind and once in the next.
+func TestWhatComesBackIsCountedInOneKind(t *testing.T) {
+	raised := map[Kind]int{}
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer && j.Domain == "Security" {
+			if raised[j.Kind]++; raised[j.Kind] <= 2 {
+				return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","severity":"major",` +
+					`"text":"the same"}]}`}, nil
+			}
+		}
+		if j.Role == Author && j.Kind == Building {
+			return Report{OK: true}, []Commit{{Subject: "T1", Files: []string{"a.go"}}}
+		}
+		return willing(j)
+	}}
+	s := spec()
+	s.Through = Building
+	if st, _ := play(t, w, s); st.End != EndApproved || st.Kind != Building || w.asked != "" {
+		t.Errorf("end %q of %s, asked %q", st.End, st.Kind, w.asked)
+	}
+}

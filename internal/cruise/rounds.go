@@ -110,25 +110,32 @@ func (m *machine) lookBeforeRound() error {
 	return err
 }
 
-// dropWithdrawn drops findings that people deleted or resolved themselves, before a fixer is paid for them, and says
-// whether any are left.
+// dropWithdrawn drops findings that people deleted or resolved themselves, and checks that are green again, before a
+// fixer is paid for them, and says whether any are left.
 func (m *machine) dropWithdrawn() (bool, error) {
-	var ids []string
+	var ids, gone []string
+	var checks Checks
+	failed := false
 	for _, f := range m.st.Ledger.OpenOnes() {
-		if f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
+		if failed = failed || f.Check != ""; f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
 			ids = append(ids, f.Comment)
 		}
 	}
-	if len(ids) == 0 {
-		return true, nil
+	done := true
+	var err error
+	if len(ids) > 0 {
+		gone, done, err = attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+			Comments: ids})
 	}
-	gone, done, err := attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Comments: ids})
+	if failed && err == nil && done {
+		checks, done, err = m.readChecks()
+	}
 	if err != nil || !done {
 		return false, err
 	}
 	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Open && slices.Contains(gone, f.Comment) {
+		f := &m.st.Ledger.Findings[i]
+		if f.State == Open && (slices.Contains(gone, f.Comment) || checks.green(m.st.Head, f.Check)) {
 			f.State = Dropped
 		}
 	}

@@ -349,10 +349,7 @@ func (m *machine) dropQuestion() {
 	}
 	m.st.Again++
 	m.st.Anew = true
-	m.st.Ledger.Counts = nil
-	for i := range m.st.Ledger.Findings {
-		m.st.Ledger.Findings[i].Reopened = 0
-	}
+	m.st.Ledger.Forget()
 	if m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {
 		m.st.Budget = 2 * m.st.DiffLines
 	}
@@ -409,7 +406,13 @@ func (m *machine) onward() {
 		return
 	}
 	m.st.Kind, m.st.End, m.st.EndWords = Kinds()[slices.Index(Kinds(), m.st.Kind)+1], "", ""
-	m.st.Round, m.st.Judgements, m.st.Ledger.Counts = 0, nil, nil
+	m.st.Round, m.st.Judgements = 0, nil
+	m.st.Ledger.Forget()
+	for i := range m.st.Ledger.Findings {
+		if f := &m.st.Ledger.Findings[i]; f.State == Fixed {
+			f.Reopened = -1 // in the next kind it is raised for the first time
+		}
+	}
 	m.to(StageWork)
 }
 
