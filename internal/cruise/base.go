@@ -22,6 +22,7 @@ type Target struct {
 	Contained bool     `json:"contained,omitempty"` // the request has it already
 	Conflicts []string `json:"conflicts,omitempty"` // files
 	Demanded  bool     `json:"demanded,omitempty"`  // the forge merges only what contains its base
+	Merged    bool     `json:"merged,omitempty"`    // it has the request's head
 }
 
 // Behind says that the target has moved since the work began or last took it in.

@@ -36,6 +36,8 @@ type Merged struct {
 	Wait string `json:"wait,omitempty"`
 	Lost string `json:"lost,omitempty"`
 	Base string `json:"base,omitempty"`
+	// Refused is why the forge does not merge it, in its own words.
+	Refused string `json:"refused,omitempty"`
 	// Checks says that what it waits for are checks.
 	Checks bool `json:"checks,omitempty"`
 	// Target is set where the base has to be merged into the branch first.
@@ -278,15 +280,10 @@ func (m *machine) merge() error {
 		if !in.Only {
 			in.Demands = m.st.demands()
 		}
-		got, failure, done, err := persist[Merged](m, StepMerge, in)
+		got, done, err := attempt[Merged](m, StepMerge, in)
 		switch {
-		case err != nil:
+		case err != nil || !done:
 			return err
-		case failure != nil:
-			m.end(m.st.Approval.End, m.st.Approval.Words+" It could not be merged: "+Harmless(short(failure.Msg)))
-			return nil
-		case !done:
-			return nil
 		case got.Done && stage == StageCompare:
 			return m.endApproved()
 		case got.Done:
@@ -296,6 +293,12 @@ func (m *machine) merge() error {
 			m.raiseBase(*got.Target)
 			m.to(StageWatch) // the merge needs an approval of its own
 			return nil
+		case got.Refused != "":
+			if asked, err := m.refusedMerge(got.Refused); err != nil || asked {
+				return err
+			}
+			m.st.Waits = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
+			got.Wait = m.st.Waits
 		case got.Lost != "":
 			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It does not count.")
 			m.st.Approval = nil
@@ -314,6 +317,23 @@ func (m *machine) merge() error {
 		}
 	}
 	return nil
+}
+
+// refusedFor is how long a forge may refuse a merge: it may still be finding out whether it can.
+const refusedFor = 5 * time.Minute
+
+// refusedMerge asks about a refusal that lasts, and says whether it did.
+func (m *machine) refusedMerge(why string) (asked bool, err error) {
+	now, err := m.Now()
+	if m.st.RefusedSince.IsZero() {
+		m.st.RefusedSince = now
+	}
+	if err != nil || now.Sub(m.st.RefusedSince) < refusedFor {
+		return false, err
+	}
+	m.st.RefusedSince = time.Time{}
+	m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
+	return true, nil
 }
 
 // waitForMerge waits until nothing blocks the merge any more.

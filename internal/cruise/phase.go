@@ -151,7 +151,7 @@ func (m *machine) record(last bool) (saved Saved, err error) {
 
 func (m *machine) to(s Stage) {
 	m.st.Stage, m.st.Attempt = s, 0
-	m.st.Trouble, m.st.Waits = "", ""
+	m.st.Trouble, m.st.Waits, m.st.RefusedSince = "", "", time.Time{}
 }
 
 func (m *machine) end(e End, words string) {

@@ -109,3 +109,22 @@ func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
 		t.Errorf("without a merge: end %q", st.End)
 	}
 }
+
+// Guards against a phase that waits for ever for a forge that refuses to merge, and against a reason that nobody reads.
+func TestARefusalThatLastsIsAQuestion(t *testing.T) {
+	const why = "the branch protection wants two approvals, and there is one of them; ask somebody who may give another"
+	w := &world{agents: willing, refuses: why}
+	st, r := play(t, w, merging(), Event{ID: "stop", Kind: EventCleanup, At: after(2 * time.Hour)})
+	if !strings.Contains(w.asked, why) || w.mergedBy != nil || !strings.Contains(strings.Join(w.said, "\n"), why) {
+		t.Errorf("end %q at %v, asked %q, said %q", st.End, r.now, w.asked, w.said)
+	}
+	w = &world{agents: willing, refuses: why, refusesUntil: after(2 * time.Minute)}
+	if st, _ = play(t, w, merging()); st.End != EndMerged || w.asked != "" {
+		t.Errorf("one that passes: end %q, asked %q", st.End, w.asked)
+	}
+	w = &world{agents: willing, refuses: why, refusesUntil: after(time.Hour)}
+	st, _ = play(t, w, merging(), Event{ID: "yes", Kind: EventResume, At: after(2 * time.Hour)})
+	if st.End != EndMerged {
+		t.Errorf("after an answer: end %q", st.End)
+	}
+}

@@ -211,6 +211,8 @@ type State struct {
 	Over     []string  `json:"over,omitempty"`
 	Verdict  *Given    `json:"verdict,omitempty"`
 	Ready    bool      `json:"ready,omitempty"` // a draft was marked as ready
+	// RefusedSince is since when the forge refuses to merge it.
+	RefusedSince time.Time `json:"refused_since,omitzero"`
 	// Checks is how the checks stood when they were last looked at, ChecksOf the commit that they are waited for, since
 	// ChecksSince, and ChecksAsked what was asked about them.
 	Checks      *Checks   `json:"checks,omitempty"`

@@ -131,6 +131,9 @@ type world struct {
 	target   Target // what a comparison with it says
 	merges   bool   // a fixer merges it when it is told to
 	blocked  bool   // the forge does not merge as long as it was not
+	refuses  string // why the forge does not merge, until a time or for ever
+
+	refusesUntil time.Time
 }
 
 func (w *world) fault(step string) error { return w.broken[step] }
@@ -335,6 +338,9 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	}
 	if in.Only {
 		return Merged{Done: true}, w.fault(StepMerge)
+	}
+	if w.refuses != "" && (w.refusesUntil.IsZero() || w.now.Before(w.refusesUntil)) {
+		return Merged{Refused: w.refuses}, w.fault(StepMerge)
 	}
 	if w.blocked {
 		return Merged{Target: &w.target}, w.fault(StepMerge)

@@ -28,6 +28,10 @@ func (d *Doer) Target(ctx context.Context, in cruise.TargetIn) (t cruise.Target,
 		return t, temporary(err)
 	}
 	defer func() { _ = q.Close() }()
+	if t.Merged, err = repo.IsAncestor(ctx, in.Head, t.Commit); err != nil || t.Merged {
+		t.Contained = t.Merged
+		return t, temporary(err)
+	}
 	if t.Contained, err = repo.IsAncestor(ctx, t.Commit, in.Head); err != nil || t.Contained {
 		return t, temporary(err)
 	}

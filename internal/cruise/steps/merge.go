@@ -1,13 +1,16 @@
 package steps
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/gate"
 )
 
 // mayWrite says whether the author of a comment may write to the repository, or why that is not known. If the forge
@@ -65,20 +68,30 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 		m.Done = m == (cruise.Merged{})
 		return m, nil
 	}
+	if p.Draft {
+		return cruise.Merged{Wait: "somebody to mark it as ready: it is a draft"}, nil
+	}
 	if p.Mergeable == forge.MergeClean {
 		if err = f.Merge(ctx, in.PR, in.Head); err == nil {
 			return cruise.Merged{Done: true}, nil
 		}
 	}
-	// A forge may not know yet whether it conflicts, and its refusal may not say so.
+	// A forge may not know yet whether it conflicts, and its refusal may not say so. One that was cut off may have merged
+	// it and not noted that.
 	p.Behind = p.Behind || forge.RefusedAs(err, forge.RefusedBehind)
-	if t, bad := d.targetOf(ctx, in, p); bad == nil && (len(t.Conflicts) > 0 || t.Demanded) {
+	switch t, bad := d.targetOf(ctx, in, p); {
+	case bad == nil && t.Merged:
+		return cruise.Merged{Done: true}, nil
+	case bad == nil && (len(t.Conflicts) > 0 || t.Demanded):
 		return cruise.Merged{Target: &t}, nil
-	} else if bad != nil && err == nil {
+	case bad != nil && err == nil:
 		return cruise.Merged{}, bad
 	}
 	if err == nil {
 		err = f.Merge(ctx, in.PR, in.Head)
+	}
+	if no, ok := errors.AsType[*forge.RejectedError](err); ok {
+		return cruise.Merged{Refused: cruise.Harmless(gate.MaskSecrets(cmp.Or(no.Message, no.Error())))}, nil
 	}
 	return cruise.Merged{Done: err == nil}, d.soon(in.Phase, err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git/gittest"
 )
 
 // Guards against a demand that counts as settled because cco, or anybody, resolved its thread.
@@ -68,5 +69,58 @@ func TestWhoMayApproveIsAskedAtTheMerge(t *testing.T) {
 		Approval: cruise.Approval{Name: "ann", Comment: "review-1", Commit: "c1"}})
 	if err != nil || got.Lost == "" || *f.merged {
 		t.Errorf("%+v, merged %v: %v", got, *f.merged, err)
+	}
+}
+
+// cutOff is a forge that refuses to merge a request.
+type cutOff struct {
+	revoked
+	t    *testing.T
+	g    *gittest.Repo
+	pull forge.Pull
+}
+
+func (c cutOff) Pull(context.Context, int) (forge.Pull, error) { return c.pull, nil }
+
+func (c cutOff) Checks(context.Context, []int) (map[int]forge.Checked, error) {
+	return map[int]forge.Checked{7: {Head: c.pull.Head.Commit}}, nil
+}
+
+func (cutOff) Merge(context.Context, int, string) error {
+	return &forge.RejectedError{What: "merge", Status: 405, Message: "Please try again later", Why: forge.RefusedUnsettled}
+}
+
+func (c cutOff) Fetch(_ context.Context, dir, _ string) (string, error) {
+	into := gittest.At(c.t, dir)
+	into.Git("fetch", "-q", c.g.Dir, "main")
+	return into.Git("rev-parse", "FETCH_HEAD"), nil
+}
+
+// Guards against a phase that waits for ever because the forge was cut off in the middle of the merge: it has pushed the
+// merge, has not noted that, and refuses every other one.
+func TestAHeadThatIsInTheBaseIsMerged(t *testing.T) {
+	for name, c := range map[string]struct {
+		onMain, draft bool
+		want          cruise.Merged
+	}{
+		"it is there":     {onMain: true, want: cruise.Merged{Done: true}},
+		"it is not there": {want: cruise.Merged{Refused: "Please try again later"}},
+		"a draft":         {draft: true, want: cruise.Merged{Wait: "somebody to mark it as ready: it is a draft"}},
+	} {
+		g := gittest.New(t)
+		base := g.Commit("start", "a.txt", "a\n")
+		g.Git("checkout", "-q", "--detach")
+		head := g.Commit("work", "b.txt", "b\n")
+		if c.onMain {
+			g.Git("branch", "-f", "main", head)
+		}
+		f := cutOff{t: t, g: g, pull: forge.Pull{State: forge.Open, Draft: c.draft, Mergeable: forge.MergeClean,
+			Head: forge.Branch{Commit: head}, Base: forge.Branch{Name: "main"}}}
+		d := &Doer{Data: t.TempDir(), Forge: func(context.Context, string) (Forge, error) { return f, nil }}
+		got, err := d.Merge(t.Context(), cruise.MergeIn{Phase: "a", Repo: g.Dir, PR: 7, Head: head, Base: "main",
+			Approval: cruise.Approval{Commit: head}, Workspace: cruise.Workspace{Session: "feedbeef", Base: base}})
+		if err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
 }
