@@ -101,3 +101,31 @@ func TestTheAnswerToADisputeHolds(t *testing.T) {
 		t.Errorf("the fixer was told %q", last.Prompt)
 	}
 }
+
+// Guards against a request for changes that nobody made: no domain had anything to say.
+func TestWhenAllDomainsSkipNoVerdictIsGiven(t *testing.T) {
+	w := &world{agents: unsure}
+	play(t, w, spec())
+	if slices.ContainsFunc(w.order, func(s string) bool { return strings.HasPrefix(s, "verdict") }) {
+		t.Errorf("%q", w.order)
+	}
+}
+
+// Guards against two rounds of answers, and two threads, about one thing.
+func TestWhatTwoDomainsFindIsOneFinding(t *testing.T) {
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer && !strings.Contains(j.Prompt, "[fixed]") {
+			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,` +
+				`"severity":"major","text":"quote it"}]}`}, nil
+		}
+		return willing(j)
+	}}
+	st, _ := play(t, w, spec())
+	posted := 0
+	for _, p := range w.posted {
+		posted += len(p.Findings)
+	}
+	if st.End != EndApproved || len(st.Ledger.Findings) != 1 || len(w.replies) != 1 || posted != 1 {
+		t.Errorf("end %q, %d posted, replies %+v, %+v", st.End, posted, w.replies, st.Ledger.Findings)
+	}
+}

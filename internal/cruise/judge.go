@@ -201,6 +201,9 @@ func (m *machine) judged(domain string, r Review) error {
 			}
 			continue
 		}
+		if twin := m.st.Ledger.twin(found); twin != "" {
+			found.ID = twin
+		}
 		raised := m.st.Ledger.Raise(found)
 		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
 		wants = append(wants, last.ID)

@@ -89,6 +89,17 @@ func (l *Ledger) Find(id string) *Finding {
 	return &l.Findings[i]
 }
 
+// twin is the id of an open finding that says the same in another domain, "" if there is none.
+func (l *Ledger) twin(f Finding) string {
+	for _, o := range l.Findings {
+		if o.State == Open && o.Domain != "" && o.Check == "" && o.Domain != f.Domain &&
+			Identity("", o.Path, o.Text) == Identity("", f.Path, f.Text) {
+			return o.ID
+		}
+	}
+	return ""
+}
+
 // editedMark stands between a comment's id and what tells an edit of it from its first words.
 const editedMark = "~"
 

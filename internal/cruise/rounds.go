@@ -323,7 +323,7 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 		}
 		m.st.Ledger.Settle(f.ID, Fixed, "", c.ID)
 		touches := f.Path == "" || slices.Contains(c.Files, path.Clean(f.Path))
-		text := fmt.Sprintf("Done in %s: %s", c.ID, Harmless(c.Subject))
+		text := fmt.Sprintf("Done in %s: %s", abbrev(c.ID), Harmless(c.Subject))
 		if !touches {
 			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", code(f.Path))
 		}
@@ -340,4 +340,4 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 	return Reply{}, false
 }
 
-func abbrev(commit string) string { return commit[:min(len(commit), 12)] }
+func abbrev(commit string) string { return commit[:min(len(commit), 10)] }

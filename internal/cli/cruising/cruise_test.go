@@ -66,7 +66,7 @@ func reviewed(t *testing.T, backend string) {
 	}
 	fix := g.Git("rev-parse", s.Branch+"~1")
 	said := strings.Join(r.Said(s.PR), "\n")
-	if n := strings.Count(said, "Done in "+fix); n != 2 || strings.Count(said, "phase ended: approved") != 1 {
+	if n := strings.Count(said, "Done in "+fix[:10]); n != 2 || strings.Count(said, "phase ended: approved") != 1 {
 		t.Errorf("%d replies link the commit:\n%s", n, said)
 	}
 	if out := r.CCO("cruise", "status", id); !strings.Contains(out, "2 fixed") ||
