@@ -393,7 +393,7 @@ func describe(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) string {
 	g := gittest.At(t, r.ForgeDir())
 	names := map[string]string{}
 	for i, c := range strings.Fields(g.Git("log", "--all", "--topo-order", "--reverse", "--format=%H")) {
-		names[c], names[c[:12]] = fmt.Sprintf("COMMIT%d", i), fmt.Sprintf("COMMIT%d", i)
+		names[c], names[c[:10]] = fmt.Sprintf("COMMIT%d", i), fmt.Sprintf("COMMIT%d", i)
 	}
 	for _, f := range s.Findings {
 		names[f.ID] = "FINDING(" + f.Text + ")"
