@@ -384,7 +384,7 @@ func (d *disturber) kill() bool {
 var (
 	marker  = regexp.MustCompile(`<!-- cco:[0-9a-f]{32}\.[0-9a-f]{64} -->`)
 	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	hexID   = regexp.MustCompile(`\b[0-9a-f]{12}\b|\b[0-9a-f]{40}\b`)
+	hexID   = regexp.MustCompile(`\b[0-9a-f]{10}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{40}\b`)
 )
 
 // describe says how all stands, without what is different in each run.
