@@ -129,3 +129,21 @@ func TestWhatTwoDomainsFindIsOneFinding(t *testing.T) {
 		t.Errorf("end %q, %d posted, replies %+v, %+v", st.End, posted, w.replies, st.Ledger.Findings)
 	}
 }
+
+// Guards against a question that is lost because the phase ended as idle before anybody answered it.
+func TestADisputeIsAskedAboutAgainAfterTheEnd(t *testing.T) {
+	w := &world{agents: insisting("blocker", true)}
+	st, r := play(t, w, spec())
+	if st.End != EndIdle {
+		t.Fatalf("end %q", st.End)
+	}
+	w.asked = ""
+	st, err := st.Revive(Event{ID: "r", Kind: EventResume}, r.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.inbox = []Event{{ID: "yes", Kind: EventResume, At: r.now.Add(time.Hour)}}
+	if st, err = Phase(r, st); err != nil || st.End != EndApproved || w.asked == "" {
+		t.Errorf("end %q, asked %q: %v", st.End, w.asked, err)
+	}
+}

@@ -425,7 +425,7 @@ func (e *EndedError) WrongState() {}
 func (s State) Revive(ev Event, now time.Time) (State, error) {
 	s.Flow++
 	s.Again++
-	s.Paused, s.Question, s.Trouble, s.Holding = false, "", "", ""
+	s.Paused, s.Question, s.Trouble, s.Holding, s.Disputed = false, "", "", "", nil
 	switch {
 	case ev.Kind == EventCleanup:
 		s.Stage, s.Force = StageCleaning, ev.Force

@@ -20,7 +20,8 @@ func (m *machine) watch() error {
 		if err != nil || m.st.Stage != StageWatch {
 			return err
 		}
-		if m.st.failedReview() != nil && len(m.st.Ledger.OpenOnes()) == 0 {
+		disputed := slices.ContainsFunc(m.st.Ledger.Findings, Finding.disputed)
+		if (disputed || m.st.failedReview() != nil) && len(m.st.Ledger.OpenOnes()) == 0 {
 			m.to(StageReview) // of a phase that ended while it asked about that
 			return nil
 		}
