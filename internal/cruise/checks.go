@@ -249,10 +249,11 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 			": repair it there, and go on")
 	case w.waits() != "":
 		if m.st.Waits = w.waits(); waited >= patience {
-			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+": going on waits for what the forge requires, and no longer for anything else")
+			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+
+				": going on waits for what the forge requires, and no longer for anything else")
 		}
-	case len(w.also) > 0 && m.st.merges() && m.askOnce("also-"+commit, "a check fails here and on the base branch as well: "+
-		names(w.also)+": going on merges it nevertheless"):
+	case len(w.also) > 0 && m.st.merges() && m.askOnce("also-"+commit,
+		"a check fails here and on the base branch as well: "+names(w.also)+": going on merges it nevertheless"):
 	case len(got.Required) == 0 && waited < m.st.Spec.settle(), silent && waited < silence:
 		m.st.Waits = "checks to report"
 	case silent && m.st.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Guards against tests that go in a round which is about something else, while a check is red: before that is a finding,
-// or after a commit has answered it and the check has not yet run again.
+// Guards against tests that go in a round which is about something else, while a check is red: before that is a
+// finding, or after a commit has answered it and the check has not yet run again.
 func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
 	red := func(head string, _ time.Time) Checks {
 		if head == "c0000001" {
@@ -69,29 +69,40 @@ func TestWhatIsAskedAboutWhileACheckIsRed(t *testing.T) {
 	model := Finding{ID: "f4", Text: "change a_test.go", Domain: "Security", State: Open}
 	moved := Finding{ID: "f5", Text: "it conflicts in a_test.go", State: Open, Comment: fromBase + "c9"}
 	words := Commit{ID: "c2", Files: []string{"README.md"}, Findings: []string{"f1"}}
+	is := func(findings ...Finding) State {
+		return State{Red: []string{"unit"}, Ledger: Ledger{Findings: findings}}
+	}
+	answers := State{Ledger: Ledger{Findings: []Finding{failed}}}
+	let := State{Red: []string{"unit"}, LetFiles: []string{"a_test.go"}}
+	merge := State{Spec: Spec{Merge: true}}
+	allowed := State{Spec: Spec{Merge: true, MayChange: []string{"weakened"}}}
+	redAllowed := is()
+	redAllowed.Spec.MayChange = []string{"weakened", "tests"}
+	work := func(holds ...Hold) Published { return Published{Holds: holds} }
+	inWords := Published{Commits: []Commit{words}}
 	for name, c := range map[string]struct {
 		st   State
 		p    Published
 		asks bool
 	}{
-		"not red":                   {State{}, Published{Holds: []Hold{tests, gone, weak}}, false},
-		"red":                       {State{Red: []string{"unit"}}, Published{Holds: []Hold{tests}}, true},
-		"removed":                   {State{Red: []string{"unit"}}, Published{Holds: []Hold{gone}}, true},
-		"weaker":                    {State{Red: []string{"unit"}}, Published{Holds: []Hold{weak}}, true},
-		"a finding":                 {State{Ledger: Ledger{Findings: []Finding{failed}}}, Published{Holds: []Hold{tests}}, true},
-		"only words for it":         {State{Ledger: Ledger{Findings: []Finding{failed}}}, Published{Commits: []Commit{words}}, true},
-		"words for something else":  {State{Red: []string{"unit"}}, Published{Commits: []Commit{words}}, false},
-		"a person names it":         {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{names}}}, Published{Holds: []Hold{tests}}, false},
-		"a person's comment there":  {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{stands}}}, Published{Holds: []Hold{tests}}, false},
-		"but no test goes":          {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{names}}}, Published{Holds: []Hold{gone}}, true},
-		"nor becomes weaker":        {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{names}}}, Published{Holds: []Hold{tests, weak}}, true},
-		"a reviewer names it":       {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{model}}}, Published{Holds: []Hold{tests}}, true},
-		"cco names it":              {State{Red: []string{"unit"}, Ledger: Ledger{Findings: []Finding{moved}}}, Published{Holds: []Hold{tests}}, true},
-		"the user let it":           {State{Red: []string{"unit"}, LetFiles: []string{"a_test.go"}}, Published{Holds: []Hold{tests}}, false},
-		"the user let it, once":     {State{Red: []string{"unit"}, LetFiles: []string{"a_test.go"}}, Published{Holds: []Hold{tests, weak}}, true},
-		"to be merged":              {State{Spec: Spec{Merge: true}}, Published{Holds: []Hold{weak}}, true},
-		"to be merged, and allowed": {State{Spec: Spec{Merge: true, MayChange: []string{"weakened"}}}, Published{Holds: []Hold{weak}}, false},
-		"red, and allowed":          {State{Red: []string{"unit"}, Spec: Spec{MayChange: []string{"weakened", "tests"}}}, Published{Holds: []Hold{weak}}, true},
+		"not red":                   {State{}, work(tests, gone, weak), false},
+		"red":                       {is(), work(tests), true},
+		"removed":                   {is(), work(gone), true},
+		"weaker":                    {is(), work(weak), true},
+		"a finding":                 {answers, work(tests), true},
+		"only words for it":         {answers, inWords, true},
+		"words for something else":  {is(), inWords, false},
+		"a person names it":         {is(names), work(tests), false},
+		"a person's comment there":  {is(stands), work(tests), false},
+		"but no test goes":          {is(names), work(gone), true},
+		"nor becomes weaker":        {is(names), work(tests, weak), true},
+		"a reviewer names it":       {is(model), work(tests), true},
+		"cco names it":              {is(moved), work(tests), true},
+		"the user let it":           {let, work(tests), false},
+		"the user let it, once":     {let, work(tests, weak), true},
+		"to be merged":              {merge, work(weak), true},
+		"to be merged, and allowed": {allowed, work(weak), false},
+		"red, and allowed":          {redAllowed, work(weak), true},
 	} {
 		if got := c.st.held(c.p); (len(got) > 0) != c.asks {
 			t.Errorf("%s: %+v", name, got)

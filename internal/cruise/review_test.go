@@ -124,7 +124,8 @@ func TestWordsCanNotLeaveTheirPlaceInAPrompt(t *testing.T) {
 
 // Guards against words that take minutes to read.
 func TestTheMarkerIsFoundInTime(t *testing.T) {
-	for _, s := range []string{"> ", "[", "*a_ ", "`", "<!--", "<a ", "- ", "![](", "\\", "1. ", "\t", "~", "# ", "[a]: b\n"} {
+	for _, s := range []string{"> ", "[", "*a_ ", "`", "<!--", "<a ", "- ", "![](", "\\", "1. ", "\t", "~", "# ",
+		"[a]: b\n"} {
 		text := strings.Repeat(s, (maxMarked-40)/len(s)) + "\n\n[REVIEW COMPLETE]"
 		begin := time.Now()
 		Complete(text)

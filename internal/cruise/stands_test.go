@@ -9,15 +9,20 @@ import (
 // Guards against a phase that ends as approved, and a next kind that is begun and paid, although the approval was taken
 // back while the checks ran.
 func TestAnApprovalThatWasTakenBackEndsNothing(t *testing.T) {
+	yes := approvalBy("1", "ann", "OWNER", "c0000001", time.Minute)
+	word := comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Minute)
+	objects := func(who string) func(*world) {
+		return func(w *world) { w.objects = map[string]bool{who: true} }
+	}
 	for name, c := range map[string]struct {
 		said Comment
 		back func(*world)
 	}{
-		"dismissed":        {approvalBy("1", "ann", "OWNER", "c0000001", time.Minute), func(*world) {}},
-		"changes wanted":   {approvalBy("1", "ann", "OWNER", "c0000001", time.Minute), func(w *world) { w.objects = map[string]bool{"ann": true} }},
-		"word deleted":     {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Minute), func(*world) {}},
-		"another objects":  {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Minute), func(w *world) { w.objects = map[string]bool{"bob": true} }},
-		"nothing happened": {comment("1", "ann", "OWNER", "[REVIEW COMPLETE]", time.Minute), nil},
+		"dismissed":        {yes, func(*world) {}},
+		"changes wanted":   {yes, objects("ann")},
+		"word deleted":     {word, func(*world) {}},
+		"another objects":  {word, objects("bob")},
+		"nothing happened": {word, nil},
 	} {
 		for _, through := range []Kind{"", Building} {
 			w := &world{agents: unsure, news: []Comment{c.said}}
@@ -62,6 +67,11 @@ func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
 		return willing(j)
 	}
 	ask := comment("1", "ann", "OWNER", "this must not be merged as it is", -time.Minute)
+	by := func(who string, association Association, commit string, at time.Duration) []Comment {
+		return []Comment{approvalBy("2", who, association, commit, at)}
+	}
+	word := []Comment{comment("2", "bob", "MEMBER", "[REVIEW COMPLETE]", 2*time.Hour)}
+	over := func(who string) Event { return Event{ID: "o", Kind: EventResume, Over: who, At: after(2 * time.Hour)} }
 	for name, c := range map[string]struct {
 		said   []Comment
 		gone   []string
@@ -69,14 +79,14 @@ func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
 		merges bool
 	}{
 		"nobody":                      {},
-		"its author approves":         {said: []Comment{approvalBy("2", "ann", "OWNER", "HEAD", 2*time.Hour)}, merges: true},
+		"its author approves":         {said: by("ann", "OWNER", "HEAD", 2*time.Hour), merges: true},
 		"its author deletes it":       {gone: []string{"1"}, merges: true},
-		"another who may write":       {said: []Comment{approvalBy("2", "bob", "MEMBER", "HEAD", 2*time.Hour)}, merges: true},
-		"another's older approval":    {said: []Comment{approvalBy("2", "bob", "MEMBER", "c0000001", -time.Hour)}},
-		"another who may not write":   {said: []Comment{approvalBy("2", "eve", "NONE", "HEAD", 2*time.Hour)}},
-		"the word of another":         {said: []Comment{comment("2", "bob", "MEMBER", "[REVIEW COMPLETE]", 2*time.Hour)}, merges: true},
-		"the user overrules":          {event: Event{ID: "o", Kind: EventResume, Over: "ann", At: after(2 * time.Hour)}, merges: true},
-		"the user overrules somebody": {event: Event{ID: "o", Kind: EventResume, Over: "bob", At: after(2 * time.Hour)}},
+		"another who may write":       {said: by("bob", "MEMBER", "HEAD", 2*time.Hour), merges: true},
+		"another's older approval":    {said: by("bob", "MEMBER", "c0000001", -time.Hour)},
+		"another who may not write":   {said: by("eve", "NONE", "HEAD", 2*time.Hour)},
+		"the word of another":         {said: word, merges: true},
+		"the user overrules":          {event: over("ann"), merges: true},
+		"the user overrules somebody": {event: over("bob")},
 	} {
 		for how, agents := range map[string]func(Job) (Report, []Commit){"fixed": willing, "declined": decline,
 			"in words": inWords} {
@@ -96,7 +106,8 @@ func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
 				}
 			}
 			st, r := play(t, w, merging(), events...)
-			if merged := w.mergedBy != nil; merged != c.merges || merged && len(c.gone) == 0 && r.now.Before(after(2*time.Hour)) {
+			early := r.now.Before(after(2 * time.Hour))
+			if merged := w.mergedBy != nil; merged != c.merges || merged && len(c.gone) == 0 && early {
 				t.Errorf("%s, %s: merged %v, end %q at %v", name, how, merged, st.End, r.now)
 			}
 			if !c.merges && !strings.Contains(strings.Join(w.said, "\n"), "it is approved, and waits for ann") {

@@ -11,17 +11,20 @@ import (
 
 // Guards against a demand that counts as settled because cco, or anybody, resolved its thread.
 func TestWhoTakesADemandBack(t *testing.T) {
+	at := func(author string, state forge.CommentState, resolver string) forge.Comment {
+		return forge.Comment{ID: "line-1", Author: author, State: state, Resolver: resolver}
+	}
 	for name, c := range map[string]struct {
 		said forge.Comment
 		want bool
 	}{
-		"as it was said":       {forge.Comment{ID: "line-1", Author: "ann"}, false},
+		"as it was said":       {at("ann", "", ""), false},
 		"deleted":              {forge.Comment{ID: "line-2", Author: "ann"}, true},
-		"resolved by itself":   {forge.Comment{ID: "line-1", Author: "ann", State: forge.ThreadResolved, Resolver: "ann"}, true},
-		"resolved by another":  {forge.Comment{ID: "line-1", Author: "ann", State: forge.ThreadResolved, Resolver: "bob"}, false},
-		"resolved by us":       {forge.Comment{ID: "line-1", Author: "me", State: forge.ThreadResolved, Resolver: "me"}, false},
-		"a dismissed review":   {forge.Comment{ID: "line-1", Author: "ann", State: forge.ReviewDismissed}, true},
-		"the forge is unaware": {forge.Comment{ID: "line-1", Author: "ann", State: forge.ThreadResolved}, false},
+		"resolved by itself":   {at("ann", forge.ThreadResolved, "ann"), true},
+		"resolved by another":  {at("ann", forge.ThreadResolved, "bob"), false},
+		"resolved by us":       {at("me", forge.ThreadResolved, "me"), false},
+		"a dismissed review":   {at("ann", forge.ReviewDismissed, ""), true},
+		"the forge is unaware": {at("ann", forge.ThreadResolved, ""), false},
 	} {
 		d := cruise.Demand{Comment: "line-1~17", Author: c.said.Author}
 		if got := withdrawn(d, []forge.Comment{c.said}, []string{"Me"}); got != c.want {
@@ -96,8 +99,8 @@ func (c cutOff) Fetch(_ context.Context, dir, _ string) (string, error) {
 	return into.Git("rev-parse", "FETCH_HEAD"), nil
 }
 
-// Guards against a phase that waits for ever because the forge was cut off in the middle of the merge: it has pushed the
-// merge, has not noted that, and refuses every other one.
+// Guards against a phase that waits for ever because the forge was cut off in the middle of the merge: it has pushed
+// the merge, has not noted that, and refuses every other one.
 func TestAHeadThatIsInTheBaseIsMerged(t *testing.T) {
 	for name, c := range map[string]struct {
 		onMain, draft bool

@@ -52,8 +52,8 @@ func isSetting(p string) bool {
 }
 
 // judgedByGate are kinds of the gate that decide how a project is built, run and judged.
-var judgedByGate = []gate.Kind{"build", "test", "install", "environment", "packages", "executables", "unknown", "review",
-	"commit", "editor", "links"}
+var judgedByGate = []gate.Kind{"build", "test", "install", "environment", "packages", "executables", "unknown",
+	"review", "commit", "editor", "links"}
 
 // takesOver is what makes a new test file decide about all others.
 var takesOver = regexp.MustCompile(`\bTestMain\b|\bload_tests\b|\bpytest_\w+\s*\(|\b_?exit\s*\(`)
