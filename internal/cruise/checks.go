@@ -305,8 +305,8 @@ func (m *machine) repair(failed []Check) {
 			open, last.Text = true, f.Text
 		}
 	}
-	m.st.Approval = nil
 	if open {
+		m.st.Approval = nil
 		var list []string
 		for _, c := range failed {
 			list = append(list, code(c.Name))
@@ -316,7 +316,7 @@ func (m *machine) repair(failed []Check) {
 		m.to(StageFix)
 		return
 	}
-	m.to(StageWatch)
+	m.st.Waits = "checks that fail, and that the fixer declined to repair: " + names(failed)
 	m.askOnce("declined-"+m.st.ChecksOf, "checks fail, and the fixer has declined to repair them: "+names(failed)+
 		": say more with `cco cruise fix --comment`, or repair it yourself")
 }

@@ -54,11 +54,13 @@ const minor = "minor"
 
 // disputed says that a finding was declined, and that a person has to say whether it stays so.
 func (f Finding) disputed() bool {
-	return f.State == Declined && f.Severity != minor && !f.Ruled && (f.Insisted || f.Severity == "blocker")
+	return f.State == Declined && !f.overruled() && (f.Insisted || f.Severity == "blocker")
 }
 
-// overruled says that a finding was declined for good.
-func (f Finding) overruled() bool { return f.State == Declined && (f.Severity == minor || f.Ruled) }
+// overruled says that a finding was declined for good. About a failed check there is a question of its own.
+func (f Finding) overruled() bool {
+	return f.State == Declined && (f.Severity == minor || f.Ruled || f.Check != "")
+}
 
 // Ledger is everything that was ever asked for in a phase, in the order in which it came.
 type Ledger struct {

@@ -268,3 +268,26 @@ func TestWhatComesBackIsCountedInOneKind(t *testing.T) {
 		t.Errorf("end %q of %s, asked %q", st.End, st.Kind, w.asked)
 	}
 }
+
+// Guards against a phase that spins because a fixer declined to repair a check and the user said that it goes on.
+func TestADeclinedCheckIsWaitedForAfterAnAnswer(t *testing.T) {
+	green := after(5 * time.Hour)
+	w := &world{checks: func(_ string, now time.Time) Checks {
+		if now.After(green) {
+			return unit(CheckGreen)
+		}
+		return unit(CheckFailed)
+	}}
+	w.agents = func(j Job) (Report, []Commit) {
+		r, commits := willing(j)
+		if j.Role == Fixer {
+			commits = []Commit{{Subject: "no", Declined: []Reason{{Finding: asked(j)[0], Text: "it is not mine"}}}}
+		}
+		return r, commits
+	}
+	st, r := play(t, w, checkSpec(), Event{ID: "one", Kind: EventResume, At: after(time.Hour)},
+		Event{ID: "two", Kind: EventResume, At: after(2 * time.Hour)})
+	if st.End != EndApproved || r.now.Before(green) || !strings.Contains(w.asked, "declined to repair them: unit") {
+		t.Errorf("end %q at %v, asked %q", st.End, r.now, w.asked)
+	}
+}
