@@ -52,6 +52,7 @@ func (s *State) held(p Published) (list []Hold) {
 		case HoldMerge:
 			may = false
 		case HoldCI:
+			may = may && !red
 		}
 		if !may {
 			list = append(list, h)

@@ -78,6 +78,9 @@ func TestWhatIsAskedAboutWhileACheckIsRed(t *testing.T) {
 	allowed := State{Spec: Spec{Merge: true, MayChange: []string{"weakened"}}}
 	redAllowed := is()
 	redAllowed.Spec.MayChange = []string{"weakened", "tests"}
+	ci := Hold{Kind: "ci", Why: HoldCI, Lines: []string{"ci: ci.yml"}}
+	mayCI, redCI := State{Spec: Spec{MayChange: []string{"ci"}}}, is()
+	redCI.Spec.MayChange = []string{"ci"}
 	work := func(holds ...Hold) Published { return Published{Holds: holds} }
 	inWords := Published{Commits: []Commit{words}}
 	for name, c := range map[string]struct {
@@ -102,6 +105,8 @@ func TestWhatIsAskedAboutWhileACheckIsRed(t *testing.T) {
 		"the user let it, once":     {let, work(tests, weak), true},
 		"to be merged":              {merge, work(weak), true},
 		"to be merged, and allowed": {allowed, work(weak), false},
+		"CI, and allowed":           {mayCI, work(ci), false},
+		"CI, allowed, and red":      {redCI, work(ci), true},
 		"red, and allowed":          {redAllowed, work(weak), true},
 	} {
 		if got := c.st.held(c.p); (len(got) > 0) != c.asks {

@@ -32,8 +32,10 @@ func isTest(p string) bool {
 // camel is where a word begins within another.
 var camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-// settingEnds are the ends of names of settings and scripts: anywhere, and at the root alone.
+// settingEnds are the ends of names of settings and scripts: outside of where the product's own code is, and at the
+// root alone.
 var (
+	productDirs = []string{"src", "lib", "app", "pkg", "internal", "cmd"}
 	settingEnds = []string{".sh", ".bash", ".zsh", ".ps1", ".bat", ".cmd", ".mk", ".mak", ".cmake", ".gradle", ".kts",
 		".bazel", ".bzl", ".sbt", ".nix", ".csproj", ".props", ".targets", ".sln"}
 	rootEnds = []string{".toml", ".yaml", ".yml", ".json", ".jsonc", ".json5", ".cfg", ".ini", ".xml", ".conf",
@@ -45,10 +47,11 @@ var (
 // isSetting says whether a path is one of settings, by its place: hidden files, scripts, files without an end, and
 // settings at the root.
 func isSetting(p string) bool {
-	name, ext := path.Base(p), strings.ToLower(path.Ext(p))
+	ext := strings.ToLower(path.Ext(p))
+	dir, _, deep := strings.Cut(p, "/")
 	return strings.HasPrefix(p, ".") || strings.Contains(p, "/.") || ext == "" && !cruise.Prose(p) ||
-		slices.Contains(settingEnds, ext) || !strings.Contains(p, "/") && slices.Contains(rootEnds, ext) ||
-		configName.MatchString(name)
+		slices.Contains(settingEnds, ext) && (!deep || !slices.Contains(productDirs, dir)) ||
+		!deep && slices.Contains(rootEnds, ext) || configName.MatchString(path.Base(p))
 }
 
 // judgedByGate are kinds of the gate that decide how a project is built, run and judged.
@@ -76,6 +79,12 @@ func holdPlaces(ctx context.Context, repo *git.Repo, since, base string, fresh g
 		return err
 	}
 	held := map[string]bool{}
+	for _, g := range fresh.Groups {
+		for _, f := range g.Findings {
+			held[f.Path] = held[f.Path] || holdWhy(g.Kind) == cruise.HoldCI // it is asked about anyway
+		}
+	}
+	before := len(p.Holds)
 	hold := func(kind, file, says string, gone bool) {
 		if held[file] {
 			return
@@ -110,7 +119,7 @@ func holdPlaces(ctx context.Context, repo *git.Repo, since, base string, fresh g
 			}
 		}
 	}
-	if more := len(held) - mostHeld; more > 0 {
+	if more := len(p.Holds) - before - mostHeld; more > 0 {
 		p.Holds = append(p.Holds[:len(p.Holds)-more], cruise.Hold{Kind: "settings", Why: cruise.HoldRed,
 			Lines: []string{fmt.Sprintf("tests and settings: %d more files", more)}})
 	}
