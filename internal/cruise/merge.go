@@ -342,7 +342,8 @@ func (m *machine) waitForMerge(why string) error {
 		m.st.Waits = why
 		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Approval.Commit), "it is approved, and waits for "+why+".")
 	}
-	if err := m.postNotes(); err != nil {
+	stage := m.st.Stage
+	if err := m.postNotes(); err != nil || m.st.Stage != stage {
 		return err
 	}
 	if idle, err := m.idle(); err != nil || idle {
