@@ -22,6 +22,7 @@ type Target struct {
 	Contained bool     `json:"contained,omitempty"` // the request has it already
 	Conflicts []string `json:"conflicts,omitempty"` // files
 	Demanded  bool     `json:"demanded,omitempty"`  // the forge merges only what contains its base
+	Merged    bool     `json:"merged,omitempty"`    // it has the request's head
 }
 
 // Behind says that the target has moved since the work began or last took it in.
@@ -71,9 +72,13 @@ func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
 	return t, true, nil
 }
 
-// compare ends an approved phase that does not merge, unless the forge would not let anybody merge it: where the target
-// has to be taken in first, a fixer does that, and the merge needs an approval of its own.
-func (m *machine) compare() error {
+// endApproved ends an approved phase that does not merge, unless the forge would not let anybody merge it: where the
+// target has to be taken in first, a fixer does that, and the merge needs an approval of its own.
+func (m *machine) endApproved() error {
+	if !m.st.lastKind() || !m.st.Behind() {
+		m.end(m.st.Approval.End, m.st.Approval.Words)
+		return nil
+	}
 	in := m.targetIn()
 	in.PR = m.st.PR.Number
 	t, done, err := m.compareTarget(in)

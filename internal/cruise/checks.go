@@ -61,15 +61,30 @@ type Checks struct {
 	All      []Check  `json:"all,omitempty"`
 	Required []string `json:"required,omitempty"` // by the rules of the base, with stars in patterns
 	Base     []string `json:"base,omitempty"`     // names of those that fail on the base branch itself
+	CI       bool     `json:"ci,omitempty"`       // checks report on the base
+	Expected []string `json:"expected,omitempty"` // names that reported on earlier heads
+}
+
+// green says whether a check of a commit passes, in all that have its name.
+func (c Checks) green(head, name string) bool {
+	seen := false
+	for _, v := range c.All {
+		if v.Name == name && v.State != CheckGreen {
+			return false
+		}
+		seen = seen || v.Name == name
+	}
+	return seen && c.Head == head
 }
 
 // weighed is what checks mean for a phase.
 type weighed struct {
 	failed  []Check // to be repaired
 	red     []Check // those that the base fails too, and that are required
+	also    []Check // those that it fails too, and that are not
 	action  []string
 	pending []string
-	missing []string // required, and not reported
+	missing []string // required or seen before, and not reported
 }
 
 // weigh sorts the checks that count.
@@ -83,8 +98,11 @@ func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
 	required := func(name string) bool {
 		return slices.ContainsFunc(c.Required, func(p string) bool { return fits(p, name) })
 	}
+	counts := func(name string) bool {
+		return !ignored(name) && (rule != ChecksRequired || len(c.Required) == 0 || required(name))
+	}
 	for _, v := range c.All {
-		if ignored(v.Name) || rule == ChecksRequired && len(c.Required) > 0 && !required(v.Name) {
+		if !counts(v.Name) {
 			continue
 		}
 		switch v.State {
@@ -99,11 +117,16 @@ func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
 				w.failed = append(w.failed, v)
 			case required(v.Name):
 				w.red = append(w.red, v)
+			default:
+				w.also = append(w.also, v)
 			}
 		}
 	}
-	for _, p := range c.Required {
-		if !ignored(p) && !slices.ContainsFunc(c.All, func(v Check) bool { return fits(p, v.Name) }) {
+	for _, p := range append(slices.Clone(c.Required), slices.DeleteFunc(slices.Clone(c.Expected), func(name string) bool {
+		return !counts(name)
+	})...) {
+		if !ignored(p) && !slices.Contains(w.missing, p) &&
+			!slices.ContainsFunc(c.All, func(v Check) bool { return fits(p, v.Name) }) {
 			w.missing = append(w.missing, p)
 		}
 	}
@@ -124,7 +147,7 @@ func (w weighed) waits() string {
 		parts = append(parts, "checks that run: "+some(w.pending))
 	}
 	if len(w.missing) > 0 {
-		parts = append(parts, "required checks that have not reported: "+some(w.missing))
+		parts = append(parts, "checks that have not reported: "+some(w.missing))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -137,6 +160,9 @@ const patience = time.Hour
 
 // maxFailed is how many failed checks are seen to at once; the others fail still when these are repaired.
 const maxFailed = 20
+
+// silence is how long a head without any check is waited for, where checks report on the base.
+const silence = 10 * time.Minute
 
 // settle is how long checks have to report where none is required.
 func (s Spec) settle() time.Duration { return 3 * s.quiet() }
@@ -161,7 +187,9 @@ func (m *machine) checks() error {
 			return err
 		}
 		got = m.withReruns(got)
+		got.Expected = m.st.Names
 		m.st.Checks = &got
+		m.st.rememberRed(got)
 		failed := m.decideChecks(got, now)
 		if len(failed) > 0 {
 			if err := m.handleFailed(got.Head, failed); err != nil {
@@ -203,6 +231,7 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 	}
 	waited := now.Sub(m.st.ChecksSince)
 	w := weigh(m.st.Spec.Checks, m.st.Spec.IgnoreChecks, got)
+	silent := got.CI && len(got.All)+len(got.Required) == 0
 	switch {
 	case got.Head != commit:
 		m.st.Waits = "the forge to show " + abbrev(commit)
@@ -220,36 +249,48 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 			": repair it there, and go on")
 	case w.waits() != "":
 		if m.st.Waits = w.waits(); waited >= patience {
-			m.askOnce("late-"+commit, "this has been waited for for an hour: "+w.waits()+": going on waits for it again")
+			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+
+				": going on waits for what the forge requires, and no longer for anything else")
 		}
-	case len(got.Required) == 0 && waited < m.st.Spec.settle():
+	case len(w.also) > 0 && m.st.merges() && m.askOnce("also-"+commit,
+		"a check fails here and on the base branch as well: "+names(w.also)+": going on merges it nevertheless"):
+	case len(got.Required) == 0 && waited < m.st.Spec.settle(), silent && waited < silence:
 		m.st.Waits = "checks to report"
+	case silent && m.st.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+
+		" within ten minutes, and checks report on the base branch: going on merges it without"):
 	default:
 		m.green()
 	}
 	return nil
 }
 
-// askOnce asks about something that is asked about once.
-func (m *machine) askOnce(key, question string) {
+// askedLate begins the key of a question about checks that don't report.
+const askedLate = "late-"
+
+// askOnce asks about something that is asked about once, and says whether it did.
+func (m *machine) askOnce(key, question string) bool {
 	if m.st.ChecksAsked == key {
-		return
+		return false
 	}
 	m.st.ChecksAsked = key
 	m.askWhy(question, question)
+	return true
 }
 
-// green ends an approved phase, or has it merged. Where its target has moved, the forge may demand more first.
-func (m *machine) green() {
-	switch last := m.st.PR != nil && m.st.lastKind(); {
-	case last && m.st.Spec.Merge:
-		m.st.Backoff = m.st.Backoff.Reset()
-		m.to(StageMerge)
-	case last && m.st.Behind():
-		m.to(StageCompare)
-	default:
-		m.end(m.st.Approval.End, m.st.Approval.Words)
+// goWithout no longer waits for checks that fell silent, because the user says so.
+func (m *machine) goWithout() {
+	if m.st.Stage == StageAsk && strings.HasPrefix(m.st.ChecksAsked, askedLate) {
+		m.st.Names, m.st.Red, m.st.ChecksSince = nil, nil, time.Time{}
 	}
+}
+
+// green has an approved phase end or merged, if its approval still holds.
+func (m *machine) green() {
+	if m.st.merges() {
+		m.to(StageMerge)
+		return
+	}
+	m.to(StageCompare)
 }
 
 // repair makes findings of failed checks, and has them answered. It asks where all were declined before.
@@ -264,8 +305,8 @@ func (m *machine) repair(failed []Check) {
 			open, last.Text = true, f.Text
 		}
 	}
-	m.st.Approval = nil
 	if open {
+		m.st.Approval = nil
 		var list []string
 		for _, c := range failed {
 			list = append(list, code(c.Name))
@@ -275,7 +316,7 @@ func (m *machine) repair(failed []Check) {
 		m.to(StageFix)
 		return
 	}
-	m.to(StageWatch)
+	m.st.Waits = "checks that fail, and that the fixer declined to repair: " + names(failed)
 	m.askOnce("declined-"+m.st.ChecksOf, "checks fail, and the fixer has declined to repair them: "+names(failed)+
 		": say more with `cco cruise fix --comment`, or repair it yourself")
 }

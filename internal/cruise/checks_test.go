@@ -150,12 +150,12 @@ func TestWhatChecksNeedAPersonFor(t *testing.T) {
 		asks   string
 		rounds int
 	}{
-		{"never reported", nothing, willing, "waited for for an hour: required checks that have not reported: unit", 0},
+		{"never reported", nothing, willing, "waited for for an hour: checks that have not reported: unit", 0},
 		{"another name than the required one", func(string, time.Time) Checks {
 			c := unit(CheckGreen)
 			c.All[0].Name = "Unit"
 			return c
-		}, willing, "waited for for an hour: required checks that have not reported: unit", 0},
+		}, willing, "waited for for an hour: checks that have not reported: unit", 0},
 		{"an action", func(string, time.Time) Checks { return unit(CheckAction) }, willing,
 			"a check waits for somebody on the forge: unit", 0},
 		{"red on the base too", red, willing, "a required check fails on the base branch as well: unit", 0},

@@ -70,68 +70,54 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 }
 
 func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (any, error) {
-	switch step {
-	case StepMetadata:
-		return call(ctx, in, s.Metadata)
-	case StepWorkspace:
-		return call(ctx, in, s.Workspace)
-	case StepWork:
-		return call(ctx, in, s.Work)
-	case StepPublish:
-		return call(ctx, in, s.Publish)
-	case StepPush:
-		return call(ctx, in, s.Push)
-	case StepPullRequest:
-		return call(ctx, in, s.PullRequest)
-	case StepPostReview:
-		return call(ctx, in, s.PostReview)
-	case StepLook:
-		return call(ctx, in, s.Look)
-	case StepAnswer:
-		return call(ctx, in, nothing(s.Answer))
-	case StepSay:
-		return call(ctx, in, nothing(s.Say))
-	case StepClose:
-		return call(ctx, in, nothing(s.Close))
-	case StepHands:
-		return call(ctx, in, s.Hands)
-	case StepTake:
-		return call(ctx, in, s.Take)
-	case StepTarget:
-		return call(ctx, in, s.Target)
-	case StepLend:
-		return call(ctx, in, nothing(s.Lend))
-	case StepReady:
-		return call(ctx, in, nothing(s.Ready))
-	case StepMerge:
-		return call(ctx, in, s.Merge)
-	case StepVerdict:
-		return call(ctx, in, nothing(s.Verdict))
-	case StepChecks:
-		return call(ctx, in, s.Checks)
-	case StepAttempt:
-		return call(ctx, in, s.Attempt)
-	case StepRerun:
-		return call(ctx, in, nothing(s.Rerun))
-	case StepLog:
-		return call(ctx, in, s.Log)
-	case StepBase:
-		return call(ctx, in, s.Base)
-	case StepCheck:
-		return call(ctx, in, s.Check)
-	case StepSave:
-		return call(ctx, in, s.Save)
-	default:
+	run := table(s)[step]
+	if run == nil {
 		return nil, fmt.Errorf("no step %q", step)
+	}
+	return run(ctx, in)
+}
+
+type anyStep func(ctx context.Context, in json.RawMessage) (any, error)
+
+// table is every step by its name.
+func table(s Steps) map[string]anyStep {
+	return map[string]anyStep{
+		StepMetadata:    call(s.Metadata),
+		StepWorkspace:   call(s.Workspace),
+		StepWork:        call(s.Work),
+		StepPublish:     call(s.Publish),
+		StepPush:        call(s.Push),
+		StepPullRequest: call(s.PullRequest),
+		StepPostReview:  call(s.PostReview),
+		StepLook:        call(s.Look),
+		StepAnswer:      call(nothing(s.Answer)),
+		StepSay:         call(nothing(s.Say)),
+		StepClose:       call(nothing(s.Close)),
+		StepHands:       call(s.Hands),
+		StepTake:        call(s.Take),
+		StepTarget:      call(s.Target),
+		StepLend:        call(nothing(s.Lend)),
+		StepReady:       call(nothing(s.Ready)),
+		StepMerge:       call(s.Merge),
+		StepVerdict:     call(nothing(s.Verdict)),
+		StepChecks:      call(s.Checks),
+		StepAttempt:     call(s.Attempt),
+		StepRerun:       call(nothing(s.Rerun)),
+		StepLog:         call(s.Log),
+		StepBase:        call(s.Base),
+		StepCheck:       call(s.Check),
+		StepSave:        call(s.Save),
 	}
 }
 
-func call[I, O any](ctx context.Context, data json.RawMessage, f func(context.Context, I) (O, error)) (any, error) {
-	var in I
-	if err := json.Unmarshal(data, &in); err != nil {
-		return nil, err
+func call[I, O any](f func(context.Context, I) (O, error)) anyStep {
+	return func(ctx context.Context, data json.RawMessage) (any, error) {
+		var in I
+		if err := json.Unmarshal(data, &in); err != nil {
+			return nil, err
+		}
+		return f(ctx, in)
 	}
-	return f(ctx, in)
 }
 
 func nothing[I any](f func(context.Context, I) error) func(context.Context, I) (struct{}, error) {

@@ -106,7 +106,8 @@ const saidWithin = time.Minute
 // otherHands handles commits that somebody else pushed, before anything is built or paid for on top of ours: it takes
 // them, or asks. A forge may still show the head from before our own last push.
 func (m *machine) otherHands(at time.Time) error {
-	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge, StageFix, StageAnswer}, m.st.Stage)
+	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge, StageCompare, StageFix,
+		StageAnswer}, m.st.Stage)
 	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
 	if !looking || approved || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
 		return nil

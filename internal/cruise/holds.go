@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -10,11 +11,13 @@ import (
 type HoldWhy string
 
 // The reasons. A pushed file of CI runs there with secrets, so each is asked about. Weaker tests make a failed check
-// green without a repair, so they are asked about while a check is answered. A kind that the user's policy asks about
-// is asked about once.
+// green without a repair, so they are asked about while a check is red and before a merge; changes of tests and
+// settings while a check is red. A kind that the user's policy asks about is asked about once.
 const (
 	HoldCI       HoldWhy = "ci"
 	HoldWeakened HoldWhy = "weakened"
+	HoldRed      HoldWhy = "red"
+	HoldMerge    HoldWhy = "merge" // of a base, otherwise than git does by itself
 	HoldPolicy   HoldWhy = "policy"
 )
 
@@ -22,6 +25,7 @@ const (
 type Hold struct {
 	Kind  string   `json:"kind"`
 	Why   HoldWhy  `json:"why"`
+	File  string   `json:"file,omitempty"` // that a consent holds for
 	Lines []string `json:"lines"`
 }
 
@@ -35,31 +39,109 @@ func (s *State) NeedConsent() []Hold {
 
 // held are the kinds in a work that need a person's consent.
 func (s *State) held(p Published) (list []Hold) {
+	red := s.red()
 	for _, h := range p.Holds {
 		may := slices.Contains(s.Spec.MayChange, h.Kind)
 		switch h.Why {
 		case HoldWeakened:
-			may = !slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
+			may = !red && (may || !s.Spec.Merge)
+		case HoldRed:
+			may = !red || h.File != "" && (slices.Contains(s.LetFiles, h.File) || h.Kind == "tests" && s.wanted(h.File))
 		case HoldPolicy:
 			may = may || slices.Contains(s.Consented, h.Kind)
+		case HoldMerge:
+			may = false
 		case HoldCI:
+			may = may && !red
 		}
 		if !may {
 			list = append(list, h)
 		}
 	}
+	answersCheck := func(id string) bool {
+		f := s.Ledger.Find(id)
+		return f != nil && f.Check != ""
+	}
+	for _, c := range p.Commits {
+		words := len(c.Files) > 0 && !slices.ContainsFunc(c.Files, func(f string) bool { return !Prose(f) })
+		if red && words && s.Kind != Planning && slices.ContainsFunc(c.Findings, answersCheck) { // a plan is words
+			list = append(list, Hold{Kind: "docs", Why: HoldRed, Lines: []string{"docs: " + abbrev(c.ID) +
+				" answers a failed check and changes only words: " + some(c.Files)}})
+		}
+	}
 	return list
 }
 
+// wanted says whether a person asked for a change of a file: a comment stands on it, or names it.
+func (s *State) wanted(file string) bool {
+	return slices.ContainsFunc(s.Ledger.Findings, func(f Finding) bool {
+		return f.Domain == "" && f.State != Dropped && !strings.HasPrefix(f.Comment, fromBase) &&
+			(f.Path == file || strings.Contains(f.Text, path.Base(file)))
+	})
+}
+
+// Prose says whether a file is for people alone, by its name.
+func Prose(file string) bool {
+	name := strings.ToLower(path.Base(file))
+	end := path.Ext(name)
+	return slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".txt"}, end) ||
+		end == "" && slices.Contains([]string{"readme", "license", "licence", "notice", "authors", "changelog",
+			"contributing", "copying", "todo"}, name)
+}
+
+// red says whether a check failed and was not seen green since.
+func (s *State) red() bool {
+	return len(s.Red) > 0 || slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
+}
+
+// readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is
+// no longer red: work that another round was for may take away what failed.
+func (m *machine) readChecks() (got Checks, done bool, err error) {
+	if rule := m.st.Spec.Checks; m.st.PR == nil || rule == "" || rule == ChecksNone {
+		return got, true, nil
+	}
+	got, done, err = attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	if done {
+		m.st.rememberRed(got)
+	}
+	return got, done, err
+}
+
+// rememberRed notes which checks are red and which are no longer.
+func (s *State) rememberRed(got Checks) {
+	w := weigh(s.Spec.Checks, s.Spec.IgnoreChecks, got)
+	for _, c := range got.All {
+		if !slices.Contains(s.Names, c.Name) && len(s.Names) < maxReruns {
+			s.Names = append(s.Names, c.Name)
+		}
+		if c.State == CheckGreen {
+			s.Red = slices.DeleteFunc(s.Red, func(name string) bool { return name == c.Name })
+		}
+	}
+	if len(s.Red) == 0 {
+		s.RedTests = nil
+	}
+	for _, c := range append(w.failed, w.red...) {
+		if !slices.Contains(s.Red, c.Name) && len(s.Red) < maxReruns {
+			s.Red = append(s.Red, c.Name)
+		}
+	}
+}
+
 // mayPush says whether work may be pushed, and asks if it needs consent.
-func (m *machine) mayPush(p Published) bool {
+func (m *machine) mayPush(p Published) (bool, error) {
+	if _, done, err := m.readChecks(); err != nil || !done {
+		return false, err
+	}
 	held := m.st.held(p)
 	if len(held) == 0 || m.st.Let == p.Head {
-		return true
+		return true, nil
 	}
 	var kinds, lines []string
 	for _, h := range held {
-		kinds = append(kinds, h.Kind)
+		if !slices.Contains(kinds, h.Kind) {
+			kinds = append(kinds, h.Kind)
+		}
 		lines = append(lines, h.Lines...)
 	}
 	m.st.Holding = p.Head
@@ -67,7 +149,7 @@ func (m *machine) mayPush(p Published) bool {
 		"them; `cco cruise fix --comment TEXT` has them made anew", abbrev(p.Head), strings.Join(kinds, ", "),
 		strings.Join(lines, "; ")),
 		"its last commits are not pushed without consent: "+strings.Join(kinds, ", "))
-	return false
+	return false, nil
 }
 
 // consent lets work be pushed that a person has seen, and no other.
@@ -76,8 +158,11 @@ func (m *machine) consent(head string) {
 		return
 	}
 	for _, h := range m.st.NeedConsent() {
-		if h.Why == HoldPolicy {
+		switch {
+		case h.Why == HoldPolicy:
 			m.st.Consented = append(m.st.Consented, h.Kind)
+		case h.File != "":
+			m.st.LetFiles = append(m.st.LetFiles, h.File)
 		}
 	}
 	m.st.Let, m.st.Holding = head, ""

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // review asks every domain that has not judged the present head for a verdict, a few at once.
@@ -30,8 +31,48 @@ func (m *machine) review() error {
 	if done, err := m.judge(); err != nil || !done {
 		return err
 	}
-	m.to(StageWatch) // which reads people's comments before an approval ends it
+	if j := m.st.failedReview(); j != nil {
+		m.askWhy(fmt.Sprintf("the review of %s failed twice: %s: going on asks the reviewer again", j.Domain, j.Failure),
+			"the review of "+j.Domain+" failed twice")
+		return nil
+	}
+	if !m.settleDisputes() {
+		m.to(StageWatch) // which reads people's comments before an approval ends it
+	}
 	return nil
+}
+
+// settleDisputes asks whether what reviewers insist on stays declined, and says whether it did.
+func (m *machine) settleDisputes() bool {
+	var words, ids []string
+	for _, f := range m.st.Ledger.Findings {
+		if f.disputed() {
+			ids = append(ids, f.ID)
+			words = append(words, fmt.Sprintf("%s wants %q (%s, %s), and the fixer declined it: %s", or(f.Domain, f.Author),
+				short(f.Text), or(f.Severity, "said by a person"), place(f), short(f.Reason)))
+		}
+	}
+	if len(ids) == 0 {
+		return false
+	}
+	m.askWhy(strings.Join(words, "; ")+". `cco cruise resume` leaves it declined; `cco cruise fix --comment TEXT` has it "+
+		"answered anew, with what you say", "a reviewer and the fixer disagree about "+strings.Join(ids, ", "))
+	m.st.Disputed = ids
+	return true
+}
+
+// rule does what a person says about disputed findings: they stay declined, or are work again.
+func (m *machine) rule(declined bool) {
+	for _, id := range m.st.Disputed {
+		f := m.st.Ledger.Find(id)
+		if f == nil || f.State != Declined {
+			continue
+		}
+		if f.Ruled = declined; !declined {
+			f.State, f.Round = Open, m.st.Round
+		}
+	}
+	m.st.Disputed = nil
 }
 
 // unjudged gives the domains that have no verdict on the present head.
@@ -70,18 +111,10 @@ func (m *machine) reviewBatch(domains []string) error {
 		}
 		wait = min(2*wait, troubleTop)
 	}
-	unread := ""
 	for _, d := range left {
 		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
 			return err
 		}
-		if faults[d].unread {
-			unread = d
-		}
-	}
-	if unread != "" {
-		m.askWhy(fmt.Sprintf("the review of %s could not be read twice: %s: going on asks the reviewer again", unread,
-			faults[unread].words), "the review of "+unread+" could not be read twice")
 	}
 	return nil
 }
@@ -122,7 +155,6 @@ func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (
 type fault struct {
 	words  string
 	passes bool
-	unread bool // its answer could not be parsed
 }
 
 // reviewOf waits for a reviewer. Any failure is a fault of the review, and never an approval.
@@ -141,7 +173,7 @@ func (m *machine) reviewOf(p Pending) (r Review, f fault, err error) {
 	}
 	r, bad := ParseReview(report.Answer)
 	if bad != nil {
-		return r, fault{words: "its answer can't be read: " + bad.Error(), unread: true}, nil
+		return r, fault{words: "its answer can't be read: " + bad.Error()}, nil
 	}
 	return r, fault{}, nil
 }
@@ -156,6 +188,7 @@ func or(a, b string) string {
 // judged adds a review to the ledger and posts what is new in it.
 func (m *machine) judged(domain string, r Review) error {
 	var fresh []Finding
+	var wants []string
 	for _, f := range r.Findings {
 		found := Finding{
 			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(Harmless(f.Severity)), Text: Harmless(f.Text),
@@ -168,20 +201,20 @@ func (m *machine) judged(domain string, r Review) error {
 			}
 			continue
 		}
+		if twin := m.st.Ledger.twin(found); twin != "" {
+			found.ID = twin
+		}
 		raised := m.st.Ledger.Raise(found)
 		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
+		wants = append(wants, last.ID)
 		unsaid := last.State == Open && last.Comment == "" &&
 			!slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
 		if raised || unsaid {
 			fresh = append(fresh, *last)
 		}
 	}
-	verdict := r.Verdict
-	if verdict == NeedsChanges && len(fresh) == 0 &&
-		!slices.ContainsFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain == domain }) {
-		verdict = Approved // everything that it wants was declined with a reason before
-	}
-	return m.post(Judgement{Domain: domain, Verdict: verdict, Head: m.st.Head}, reviewBody(domain, verdict, r), fresh)
+	return m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.st.Head, Wants: wants},
+		reviewBody(domain, r.Verdict, r), fresh)
 }
 
 // idOf gives the ledger's id for a finding of a review.

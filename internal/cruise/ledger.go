@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // FindingState is where a finding stands.
@@ -34,6 +35,8 @@ type Finding struct {
 	Comment  string       `json:"comment,omitempty"`  // the forge's id of the comment; "" if it is not posted
 	Check    string       `json:"check,omitempty"`    // the failed check that it is about
 	Accepted bool         `json:"accepted,omitempty"` // a stranger said it, and the user accepted it
+	Demand   bool         `json:"demand,omitempty"`   // a person has to settle it before a merge
+	At       time.Time    `json:"at,omitzero"`        // when a person said it, by the forge's clock
 	State    FindingState `json:"state"`
 	Reason   string       `json:"reason,omitempty"` // why it was declined
 	Commit   string       `json:"commit,omitempty"` // that fixed it, or at which it was declined
@@ -41,6 +44,22 @@ type Finding struct {
 	Round    int          `json:"round"` // in which it was last raised
 	// Stirred says that the code there has changed since it was declined, so that it may be raised again.
 	Stirred bool `json:"stirred,omitempty"`
+	// Insisted says that it was raised again after it was declined, and Ruled that the user lets it stay declined.
+	Insisted bool `json:"insisted,omitempty"`
+	Ruled    bool `json:"ruled,omitempty"`
+}
+
+// minor is the severity of what needs no answer but the fixer's.
+const minor = "minor"
+
+// disputed says that a finding was declined, and that a person has to say whether it stays so.
+func (f Finding) disputed() bool {
+	return f.State == Declined && !f.overruled() && (f.Insisted || f.Severity == "blocker")
+}
+
+// overruled says that a finding was declined for good. About a failed check there is a question of its own.
+func (f Finding) overruled() bool {
+	return f.State == Declined && (f.Severity == minor || f.Ruled || f.Check != "")
 }
 
 // Ledger is everything that was ever asked for in a phase, in the order in which it came.
@@ -70,6 +89,17 @@ func (l *Ledger) Find(id string) *Finding {
 		return nil
 	}
 	return &l.Findings[i]
+}
+
+// twin is the id of an open finding that says the same in another domain, "" if there is none.
+func (l *Ledger) twin(f Finding) string {
+	for _, o := range l.Findings {
+		if o.State == Open && o.Domain != "" && o.Check == "" && o.Domain != f.Domain &&
+			Identity("", o.Path, o.Text) == Identity("", f.Path, f.Text) {
+			return o.ID
+		}
+	}
+	return ""
 }
 
 // editedMark stands between a comment's id and what tells an edit of it from its first words.
@@ -109,7 +139,8 @@ func (l *Ledger) Raise(f Finding) bool {
 	case old.State == Noted:
 		old.State, old.Round, old.Line = Open, f.Round, f.Line
 		return true
-	case old.State == Declined && !old.Stirred:
+	case old.State == Declined && (!old.Stirred || old.Ruled):
+		old.Insisted, old.Severity = true, or(f.Severity, old.Severity)
 		return false
 	default:
 		old.State, old.Stirred = Open, false
@@ -144,7 +175,7 @@ func (l *Ledger) OpenOnes() []Finding {
 // Settle records the outcome of a round for a finding.
 func (l *Ledger) Settle(id string, s FindingState, reason, commit string) {
 	if f := l.Find(id); f != nil {
-		f.State, f.Stirred = s, false
+		f.State, f.Stirred, f.Insisted = s, false, false
 		f.Reason, f.Commit = reason, commit
 	}
 }
@@ -155,6 +186,14 @@ func (l *Ledger) Stir(files []string) {
 		if f := &l.Findings[i]; f.State == Declined && f.Path != "" && slices.Contains(files, path.Clean(f.Path)) {
 			f.Stirred = true
 		}
+	}
+}
+
+// Forget counts anew how often findings come back, and how many are open.
+func (l *Ledger) Forget() {
+	l.Counts = nil
+	for i := range l.Findings {
+		l.Findings[i].Reopened = 0
 	}
 }
 

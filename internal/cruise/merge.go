@@ -36,6 +36,10 @@ type Merged struct {
 	Wait string `json:"wait,omitempty"`
 	Lost string `json:"lost,omitempty"`
 	Base string `json:"base,omitempty"`
+	// Refused is why the forge does not merge it, in its own words.
+	Refused string `json:"refused,omitempty"`
+	// Checks says that what it waits for are checks.
+	Checks bool `json:"checks,omitempty"`
 	// Target is set where the base has to be merged into the branch first.
 	Target *Target `json:"target,omitempty"`
 }
@@ -45,6 +49,7 @@ type Stand struct {
 	Head, Base string
 	Verdicts   []Opinion // current ones, of people
 	Word       *Comment  // the comment that an approval rests on, as it is now
+	Gone       []string  // demands that people withdrew
 	Checks     Checks
 }
 
@@ -53,6 +58,38 @@ type Opinion struct {
 	Name, Commit string
 	Approves     bool
 	Write        bool // that person may write, as the forge just said
+	At           time.Time
+}
+
+// Demand is what a person asked for. A fixer's answer does not settle it for a merge.
+type Demand struct {
+	Comment string    `json:"comment"`
+	Author  string    `json:"author"`
+	At      time.Time `json:"at,omitzero"`
+}
+
+// demands are those of a phase that a fixer has answered.
+func (s *State) demands() (list []Demand) {
+	for _, f := range s.Ledger.Findings {
+		if f.Demand && slices.Contains([]FindingState{Fixed, Declined, Answered}, f.State) {
+			list = append(list, Demand{Comment: f.Comment, Author: f.Author, At: f.At})
+		}
+	}
+	return list
+}
+
+// settles says whether a demand is settled: its author took it back or has approved since, or somebody who may write
+// has approved of this head since, by a verdict or by the word that ends a review.
+func (s Stand) settles(d Demand, a Approval) bool {
+	return slices.Contains(s.Gone, d.Comment) || a.Word && s.Word.Write && s.Word.Changed.After(d.At) ||
+		slices.ContainsFunc(s.Verdicts, func(v Opinion) bool {
+			return v.Approves && v.At.After(d.At) && (v.Name == d.Author || v.Write && v.Commit == s.Head)
+		})
+}
+
+// over says whether the user ignores what somebody wants.
+func (in MergeIn) over(who string) bool {
+	return slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, who) })
 }
 
 // May decides whether a merge may happen now. It returns the zero value if so.
@@ -66,7 +103,7 @@ func (in MergeIn) May(s Stand) Merged {
 		if s.Word == nil || !Complete(s.Word.Body) {
 			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
 		}
-		if !s.Word.Write {
+		if !s.Word.Write && !in.Only {
 			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is not an approval "+
 				"for a merge.", a.Name)}
 		}
@@ -78,7 +115,7 @@ func (in MergeIn) May(s Stand) Merged {
 		if i < 0 {
 			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
 		}
-		if !s.Verdicts[i].Write {
+		if !s.Verdicts[i].Write && !in.Only {
 			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a "+
 				"merge.", a.Name)}
 		}
@@ -92,45 +129,65 @@ func (in MergeIn) May(s Stand) Merged {
 	}
 	var who []string
 	for _, v := range s.Verdicts {
-		past := slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, v.Name) })
-		if !v.Approves && v.Write && !past && !slices.Contains(who, v.Name) {
+		if !v.Approves && v.Write {
 			who = append(who, v.Name)
 		}
 	}
+	for _, d := range in.Demands {
+		if !s.settles(d, a) {
+			who = append(who, d.Author)
+		}
+	}
 	slices.Sort(who)
-	if len(who) > 0 {
+	if who = slices.DeleteFunc(slices.Compact(who), in.over); len(who) > 0 {
 		return Merged{Wait: strings.Join(who, ", ") + requestStands}
 	}
 	rule := in.Checks
-	if rule == "" {
+	if rule == "" && !in.Only {
 		rule = ChecksAll
 	}
+	s.Checks.Expected = in.Expected
 	w := weigh(rule, in.IgnoreChecks, s.Checks)
-	if rule != ChecksNone && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
-		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head))}
+	if rule != ChecksNone && rule != "" && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
+		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head)), Checks: true}
 	}
+	wait := w.waits()
 	if len(w.action) > 0 {
-		return Merged{Wait: "somebody on the forge: " + some(w.action)}
+		wait = "somebody on the forge: " + some(w.action)
 	}
 	if failed := append(w.failed, w.red...); len(failed) > 0 {
-		return Merged{Wait: "checks that failed: " + names(failed)}
+		wait = "checks that failed: " + names(failed)
 	}
-	return Merged{Wait: w.waits()}
+	return Merged{Wait: wait, Checks: wait != ""}
+}
+
+// approval is what the domains' verdicts on the present head amount to, nil if that is none.
+func (s *State) approval() *Approval {
+	yes, overruled, others := s.verdicts()
+	if len(others) > 0 || len(yes)+len(overruled) == 0 {
+		return nil
+	}
+	words := "Every domain approved of " + abbrev(s.Head) + "."
+	if len(overruled) > 0 {
+		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.", abbrev(s.Head),
+			strings.Join(overruled, ", "))
+	}
+	return &Approval{Commit: s.Head, End: EndApproved, Words: words}
 }
 
 // approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
 // approval counts when the checks are green; then the request is merged, where the user wants that.
 func (m *machine) approve(a Approval) {
-	m.st.Question, m.st.Resume = "", ""
+	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
 	m.st.Approval = &a
 	if m.st.Stage != StageChecks {
 		m.st.Backoff = m.st.Backoff.Reset()
 	}
 	rule := m.st.Spec.Checks
 	switch {
-	case m.st.PR != nil && m.st.lastKind() && m.st.Spec.Ready && !m.st.Ready:
+	case m.st.lastKind() && m.st.Spec.Ready && !m.st.Ready:
 		m.to(StageReady)
-	case m.st.PR != nil && rule != ChecksNone && rule != "":
+	case rule != ChecksNone && rule != "":
 		m.to(StageChecks)
 	default:
 		m.green()
@@ -198,11 +255,11 @@ func (m *machine) conclude(state PullState) {
 	// With an approval, open wishes start another round, whose head needs an approval of its own.
 }
 
-// merge merges what was approved. The step checks again whether it may. While it may not, the phase tells people whom
-// it waits for, and reads their comments.
+// merge merges what was approved, or ends a phase that does not merge. The step checks again whether the approval
+// holds. While it may not go on, the phase tells people whom it waits for, and reads their comments.
 func (m *machine) merge() error {
-	for m.st.Stage == StageMerge && !m.st.Paused && !m.Full() {
-		if _, err := m.look(); err != nil || m.st.Stage != StageMerge {
+	for stage := m.st.Stage; m.st.Stage == stage && !m.st.Paused && !m.Full(); {
+		if _, err := m.look(); err != nil || m.st.Stage != stage {
 			return err
 		}
 		if len(m.wishes()) > 0 {
@@ -215,19 +272,20 @@ func (m *machine) merge() error {
 			}
 			continue
 		}
-		got, failure, done, err := persist[Merged](m, StepMerge, MergeIn{
+		in := MergeIn{
 			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
-			Approval: *m.st.Approval, Over: m.st.Over, Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks,
-			Workspace: m.st.Workspace,
-		})
+			Approval: *m.st.Approval, Over: m.st.Over, Only: stage == StageCompare, Workspace: m.st.Workspace,
+			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks, Expected: m.st.Names,
+		}
+		if !in.Only {
+			in.Demands = m.st.demands()
+		}
+		got, done, err := attempt[Merged](m, StepMerge, in)
 		switch {
-		case err != nil:
+		case err != nil || !done:
 			return err
-		case failure != nil:
-			m.end(m.st.Approval.End, m.st.Approval.Words+" It could not be merged: "+Harmless(short(failure.Msg)))
-			return nil
-		case !done:
-			return nil
+		case got.Done && stage == StageCompare:
+			return m.endApproved()
 		case got.Done:
 			m.end(EndMerged, m.st.Approval.Words)
 			return nil
@@ -235,20 +293,47 @@ func (m *machine) merge() error {
 			m.raiseBase(*got.Target)
 			m.to(StageWatch) // the merge needs an approval of its own
 			return nil
+		case got.Refused != "":
+			if asked, err := m.refusedMerge(got.Refused); err != nil || asked {
+				return err
+			}
+			m.st.Waits = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
+			got.Wait = m.st.Waits
 		case got.Lost != "":
-			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It is not merged.")
+			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It does not count.")
+			m.st.Approval = nil
 			m.to(StageWatch)
 			return nil
 		case got.Base != "":
-			if err := m.retargeted(got.Base); err != nil || m.st.Stage != StageMerge {
+			if err := m.retargeted(got.Base); err != nil || m.st.Stage != stage {
 				return err
 			}
 		}
 		if err := m.waitForMerge(got.Wait); err != nil {
 			return err
 		}
+		if rule := m.st.Spec.Checks; got.Checks && m.st.Stage == stage && rule != "" && rule != ChecksNone {
+			m.to(StageChecks)
+		}
 	}
 	return nil
+}
+
+// refusedFor is how long a forge may refuse a merge: it may still be finding out whether it can.
+const refusedFor = 5 * time.Minute
+
+// refusedMerge asks about a refusal that lasts, and says whether it did.
+func (m *machine) refusedMerge(why string) (asked bool, err error) {
+	now, err := m.Now()
+	if m.st.RefusedSince.IsZero() {
+		m.st.RefusedSince = now
+	}
+	if err != nil || now.Sub(m.st.RefusedSince) < refusedFor {
+		return false, err
+	}
+	m.st.RefusedSince = time.Time{}
+	m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
+	return true, nil
 }
 
 // waitForMerge waits until nothing blocks the merge any more.
@@ -257,10 +342,11 @@ func (m *machine) waitForMerge(why string) error {
 		m.st.Waits = why
 		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Approval.Commit), "it is approved, and waits for "+why+".")
 	}
-	if err := m.postNotes(); err != nil {
+	stage := m.st.Stage
+	if err := m.postNotes(); err != nil || m.st.Stage != stage {
 		return err
 	}
-	if idle, err := m.idle(); err != nil || idle || m.st.Stage != StageMerge {
+	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
 	if err := m.waitShown(m.st.Backoff.Interval()); err != nil {
@@ -331,19 +417,15 @@ func (m *machine) retargeted(base string) error {
 
 // judge has the reviewer's own account give one verdict on the head, when every domain has finished with it.
 func (m *machine) judge() (bool, error) {
-	approve := m.st.approved()
-	if v := m.st.Verdict; v != nil && v.Head == m.st.Head && v.Approve == approve {
-		return true, nil
+	yes, overruled, others := m.st.verdicts()
+	no := slices.Concat(overruled, others)
+	approve := len(no) == 0
+	if v := m.st.Verdict; len(yes)+len(no) == 0 || v != nil && v.Head == m.st.Head && v.Approve == approve {
+		return true, nil // it was said, or there is nothing to say because all skipped it
 	}
 	body := "Every domain approves of " + abbrev(m.st.Head) + "."
 	if !approve {
-		var open []string
-		for _, j := range m.st.Judgements {
-			if j.Verdict != Approved {
-				open = append(open, j.Domain)
-			}
-		}
-		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(open, ", "))
+		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(no, ", "))
 	}
 	return m.postVerdict(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head,
 		m.st.Again), body)

@@ -109,10 +109,8 @@ func (m *machine) next() error {
 		return m.ready()
 	case StageChecks:
 		return m.checks()
-	case StageMerge:
+	case StageMerge, StageCompare:
 		return m.merge()
-	case StageCompare:
-		return m.compare()
 	case StageAsk:
 		return m.ask()
 	case StageEnding:
@@ -153,7 +151,7 @@ func (m *machine) record(last bool) (saved Saved, err error) {
 
 func (m *machine) to(s Stage) {
 	m.st.Stage, m.st.Attempt = s, 0
-	m.st.Trouble, m.st.Waits = "", ""
+	m.st.Trouble, m.st.Waits, m.st.RefusedSince = "", "", time.Time{}
 }
 
 func (m *machine) end(e End, words string) {

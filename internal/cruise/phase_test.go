@@ -47,27 +47,6 @@ func TestAFindingIsFixedAnsweredAndReviewedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatTheFixerDeclinesIsNotRaisedAgain(t *testing.T) {
-	w := &world{agents: func(j Job) (Report, []Commit) {
-		if j.Role == Reviewer && strings.Contains(j.Prompt, "for Security") {
-			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","line":3,` +
-				`"severity":"major","text":"quote it"}]}`}, nil
-		}
-		if j.Role == Fixer {
-			return Report{OK: true}, []Commit{{Subject: "decline",
-				Declined: []Reason{{Finding: asked(j)[0], Text: "it is quoted by the caller"}}}}
-		}
-		return willing(j)
-	}}
-	st, _ := play(t, w, spec())
-	if st.End != EndApproved || st.Round != 1 || st.Ledger.Findings[0].State != Declined {
-		t.Errorf("end %q after %d rounds: %+v", st.End, st.Round, st.Ledger.Findings)
-	}
-	if len(w.replies) != 1 || !strings.Contains(w.replies[0].Text, "quoted by the caller") {
-		t.Errorf("replies %+v", w.replies)
-	}
-}
-
 func TestNothingCommittedMeansNothingIsSaidToBeFixed(t *testing.T) {
 	w := &world{agents: func(j Job) (Report, []Commit) {
 		if j.Role == Fixer {

@@ -32,6 +32,9 @@ func (m *machine) recordPublished(p Published) {
 	if p.Onto != "" {
 		m.st.From = p.Onto // what is reviewed begins there now
 	}
+	if m.st.red() {
+		m.st.RedTests = p.Tests
+	}
 	m.st.DiffLines = p.Lines
 	m.st.Told, m.st.Kinds = p.Told, p.Kinds
 }
@@ -56,8 +59,8 @@ func (m *machine) tell() (bool, error) {
 // publish pushes the first commits of a kind and makes sure that there is a pull request.
 func (m *machine) publish() error {
 	if p := m.st.Published; p != nil {
-		if !m.mayPush(*p) {
-			return nil
+		if may, err := m.mayPush(*p); err != nil || !may {
+			return err
 		}
 		m.recordPublished(*p)
 		m.st.Published = nil

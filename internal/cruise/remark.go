@@ -72,7 +72,7 @@ func withoutMarkers(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
 		l := strings.TrimSpace(line)
-		if rest, ok := afterMarker(l); ok {
+		if rest, ok := cutMarker(l); ok {
 			b.WriteString(rest + "\n")
 		} else if !isVerdict(l) {
 			b.WriteString(line)

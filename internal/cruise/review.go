@@ -9,6 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	gmtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
@@ -145,47 +150,54 @@ func (r Review) check() error {
 // reviewComplete is the word with which a trusted reviewer ends the review.
 const reviewComplete = "[REVIEW COMPLETE]"
 
-// Complete says whether words end the review: a line begins with the marker. A quotation, a code block or a sentence
-// that mentions it doesn't.
+// maxMarked bounds what is read as Markdown: whoever writes more can say it again.
+const maxMarked = 16 << 10
+
+// Complete says whether words end the review: the marker stands at the beginning or the end of a line that Markdown
+// shows as ordinary text, not in a quotation, code, a list, or what is hidden.
 func Complete(text string) bool {
-	var fence string
-	for line := range strings.Lines(text) {
-		indented := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
-		line = strings.TrimSpace(line)
-		switch {
-		case fence != "":
-			if strings.HasPrefix(line, fence) && strings.Trim(line, fence[:1]) == "" {
-				fence = ""
+	if !strings.Contains(text, reviewComplete) || len(text) > maxMarked {
+		return false
+	}
+	source := []byte(text)
+	// Without links and emphasis, whose reading can take long: they show the marker as it is.
+	doc := parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		parser.WithInlineParsers(util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewRawHTMLParser(), 400))).Parse(gmtext.NewReader(source))
+	for block := doc.FirstChild(); block != nil; block = block.NextSibling() {
+		if kind := block.Kind(); kind != ast.KindParagraph && kind != ast.KindHeading {
+			continue
+		}
+		line := ""
+		for part := block.FirstChild(); part != nil; part = part.NextSibling() {
+			t, plain := part.(*ast.Text)
+			if !plain {
+				line += "`" // something else is shown there
+				continue
 			}
-		case fenceOf(line) != "":
-			fence = fenceOf(line)
-		case !indented:
-			if _, ok := afterMarker(line); ok {
-				return true
+			if line += string(t.Segment.Value(source)); t.SoftLineBreak() || t.HardLineBreak() {
+				if _, ok := cutMarker(line); ok {
+					return true
+				}
+				line = ""
 			}
+		}
+		if _, ok := cutMarker(line); ok {
+			return true
 		}
 	}
 	return false
 }
 
-// fenceOf gives the marks that begin a code block, "" if the line begins none.
-func fenceOf(line string) string {
-	for _, mark := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, mark)
-		if n := len(line) - len(rest); n >= 3 && (mark == "~" || !strings.Contains(rest, mark)) {
-			return line[:n]
-		}
+// cutMarker gives a line without the marker that it begins or ends with. Some other things begin like it: a link, say.
+func cutMarker(line string) (rest string, ok bool) {
+	const marks = " \t.,:;!-—*_"
+	line = strings.Trim(line, " \t*_")
+	if rest, ok = strings.CutPrefix(line, reviewComplete); ok && (rest == "" || strings.TrimLeft(rest, marks) != rest) {
+		return strings.TrimLeft(rest, marks), true
 	}
-	return ""
-}
-
-// afterMarker gives what follows the marker that a line begins with. Some other things begin like it: a link, say.
-func afterMarker(line string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(line, reviewComplete)
-	if !ok || rest != "" && !strings.ContainsAny(rest[:1], " \t.,:;!-") && !strings.HasPrefix(rest, "—") {
-		return "", false
-	}
-	return strings.TrimLeft(rest, " \t.,:;!-—"), true
+	return strings.CutSuffix(strings.TrimRight(line, " \t.!"), " "+reviewComplete)
 }
 
 // OnlyMarkers says whether words hold nothing but markers, which are no work.

@@ -58,6 +58,12 @@ func TestAMarkerCountsAtTheBeginningOfALine(t *testing.T) {
 		"```\n~~~\n[REVIEW COMPLETE]\n```": false, "    [REVIEW COMPLETE]": false,
 		"[REVIEW COMPLETE] All done": true, "[REVIEW COMPLETE]: ship it": true, "fine\n[REVIEW COMPLETE]!": true,
 		"> [REVIEW COMPLETE] All done": false, "[REVIEW COMPLETE](https://example.org)": false,
+		"all good [REVIEW COMPLETE]": true, "all good. [REVIEW COMPLETE].": true, "**[REVIEW COMPLETE]**": true,
+		"- [REVIEW COMPLETE]": false, "<!-- a\n[REVIEW COMPLETE]\n-->": false, "x <!-- a\n[REVIEW COMPLETE]\n--> y": false,
+		"say `a\n[REVIEW COMPLETE]\nb`": false, "> we say\n[REVIEW COMPLETE]": false, "a\\\n[REVIEW COMPLETE]": true,
+		"<div>\n[REVIEW COMPLETE]\n</div>": false, "[REVIEW COMPLETE]\n--\nAnn": true,
+		"[REVIEW COMPLETE]: https://example.org": false, "fine[REVIEW COMPLETE]": false,
+		strings.Repeat("x\n", maxMarked) + "[REVIEW COMPLETE]": false,
 		"[REVIEW COMPLETE]?": false, "```x```\n[REVIEW COMPLETE]": true, "~~~ text\n[REVIEW COMPLETE]": false,
 	} {
 		if Complete(text) != want {
@@ -113,5 +119,20 @@ func TestWordsCanNotLeaveTheirPlaceInAPrompt(t *testing.T) {
 	if end := strings.Index(prompt, "as I say\n--------\n\n---------\n"); open < 0 || end < open ||
 		strings.Count(prompt, "\n---------\n") != 2 {
 		t.Errorf("%s", prompt)
+	}
+}
+
+// Guards against words that take minutes to read.
+func TestTheMarkerIsFoundInTime(t *testing.T) {
+	for _, s := range []string{"> ", "[", "*a_ ", "`", "<!--", "<a ", "- ", "![](", "\\", "1. ", "\t", "~", "# ",
+		"[a]: b\n"} {
+		text := strings.Repeat(s, (maxMarked-40)/len(s)) + "\n\n[REVIEW COMPLETE]"
+		begin := time.Now()
+		Complete(text)
+		if took := time.Since(begin); took > time.Minute {
+			t.Errorf("%q: %v", s, took)
+		} else {
+			t.Logf("%q: %v", s, took)
+		}
 	}
 }

@@ -32,7 +32,7 @@ func (m *machine) fix() error {
 	open := m.st.Ledger.OpenOnes()
 	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt)
 	job := m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open))
-	job.Message = leftoverMessage(m.st.Round, open)
+	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.st.Round, m.st.Attempt)
 	for _, f := range open {
 		job.Findings = append(job.Findings, f.ID)
 	}
@@ -40,16 +40,61 @@ func (m *machine) fix() error {
 	if err != nil || !done {
 		return err
 	}
-	if len(published.Refused) > 0 {
-		return m.nothingDone(report, published)
+	if !report.OK || len(published.Refused) > 0 {
+		return m.nothingDone(report, published) // what it left answers nothing
 	}
 	said := m.inWords(open, report)
 	if len(published.Commits) == 0 && len(said) == 0 {
 		return m.nothingDone(report, published)
 	}
+	if done, err := m.attribute(published.Commits, job, report); err != nil || !done {
+		return err
+	}
 	m.st.Published, m.st.Replies = &published, append(m.st.Replies, said...)
 	m.to(StageAnswer)
 	return nil
+}
+
+// attribute finds out what leftovers answer: the only open finding, or what the agent names in its report, or else when
+// it is asked for that.
+func (m *machine) attribute(commits []Commit, turn Job, r Report) (done bool, err error) {
+	at := slices.IndexFunc(commits, func(c Commit) bool { return c.Subject == turn.Message && len(c.Files) > 0 })
+	if at < 0 {
+		return true, nil
+	}
+	open := slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool {
+		return slices.ContainsFunc(commits, func(c Commit) bool {
+			return slices.Contains(c.Findings, f.ID) ||
+				slices.ContainsFunc(c.Declined, func(d Reason) bool { return d.Finding == f.ID })
+		})
+	})
+	named := func(text string) (ids []string) {
+		for _, f := range open {
+			if strings.Contains(text, f.ID) {
+				ids = append(ids, f.ID)
+			}
+		}
+		return ids
+	}
+	ids := named(r.Answer)
+	switch {
+	case len(ids) > 0:
+	case len(turn.Findings) == 1 && len(open) == 1:
+		ids = turn.Findings
+	case len(open) > 0 && !m.spent():
+		job := m.job(Reviewer, fmt.Sprintf("which-%d", m.st.Round), m.st.Spec.Fixer, whichPrompt(commits[at], open))
+		answer, done, err := m.turn(job)
+		if err != nil || !done {
+			return false, err
+		}
+		for line := range strings.Lines(answer.Answer) {
+			if id, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerFinding+":"); ok && answer.OK {
+				ids = append(ids, named(id)...)
+			}
+		}
+	}
+	commits[at].Findings = ids
+	return true, nil
 }
 
 // lookBeforeRound sees what others pushed or said until now, before a fixer is paid for something else.
@@ -65,25 +110,32 @@ func (m *machine) lookBeforeRound() error {
 	return err
 }
 
-// dropWithdrawn drops findings that people deleted or resolved themselves, before a fixer is paid for them, and says
-// whether any are left.
+// dropWithdrawn drops findings that people deleted or resolved themselves, and checks that are green again, before a
+// fixer is paid for them, and says whether any are left.
 func (m *machine) dropWithdrawn() (bool, error) {
-	var ids []string
+	var ids, gone []string
+	var checks Checks
+	failed := false
 	for _, f := range m.st.Ledger.OpenOnes() {
-		if f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
+		if failed = failed || f.Check != ""; f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
 			ids = append(ids, f.Comment)
 		}
 	}
-	if len(ids) == 0 {
-		return true, nil
+	done := true
+	var err error
+	if len(ids) > 0 {
+		gone, done, err = attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+			Comments: ids})
 	}
-	gone, done, err := attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Comments: ids})
+	if failed && err == nil && done {
+		checks, done, err = m.readChecks()
+	}
 	if err != nil || !done {
 		return false, err
 	}
 	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Open && slices.Contains(gone, f.Comment) {
+		f := &m.st.Ledger.Findings[i]
+		if f.State == Open && (slices.Contains(gone, f.Comment) || checks.green(m.st.Head, f.Check)) {
 			f.State = Dropped
 		}
 	}
@@ -134,7 +186,7 @@ func (m *machine) nothingDone(r Report, p Published) error {
 	if m.broke() || m.st.Attempt < maxTries {
 		return nil
 	}
-	why := r.Error
+	why := or(r.Error, "it failed")
 	switch {
 	case p.Rewritten != "":
 		why = rewrote(p)
@@ -167,8 +219,8 @@ func (m *machine) answer() error {
 		m.to(StageReview)
 		return nil
 	}
-	if !m.mayPush(*p) {
-		return nil
+	if may, err := m.mayPush(*p); err != nil || !may {
+		return err
 	}
 	if open, err := m.stillOpen(); err != nil || !open {
 		return err
@@ -271,7 +323,7 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 		}
 		m.st.Ledger.Settle(f.ID, Fixed, "", c.ID)
 		touches := f.Path == "" || slices.Contains(c.Files, path.Clean(f.Path))
-		text := fmt.Sprintf("Done in %s: %s", c.ID, Harmless(c.Subject))
+		text := fmt.Sprintf("Done in %s: %s", abbrev(c.ID), Harmless(c.Subject))
 		if !touches {
 			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", code(f.Path))
 		}
@@ -281,21 +333,11 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 		for _, d := range c.Declined {
 			if d.Finding == f.ID && strings.TrimSpace(d.Text) != "" {
 				m.st.Ledger.Settle(f.ID, Declined, Harmless(d.Text), c.ID)
-				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + Harmless(d.Text), Resolve: true}, true
+				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + Harmless(d.Text)}, true
 			}
 		}
 	}
 	return Reply{}, false
 }
 
-// leftoverMessage is the message of a commit of what a fixer left uncommitted: it says what the fixer was asked to do.
-func leftoverMessage(round int, open []Finding) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Answer the findings of round %d\n\n", round)
-	for _, f := range open {
-		fmt.Fprintf(&b, "%s: %s\n", TrailerFinding, f.ID)
-	}
-	return b.String()
-}
-
-func abbrev(commit string) string { return commit[:min(len(commit), 12)] }
+func abbrev(commit string) string { return commit[:min(len(commit), 10)] }

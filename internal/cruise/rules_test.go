@@ -106,7 +106,7 @@ func TestAFixerIsToldAllThatItNeeds(t *testing.T) {
 			t.Errorf("the fixer is not told %q:\n%s", want, w.jobs[i].Prompt)
 		}
 	}
-	if !strings.Contains(w.jobs[i].Message, "Cco-Finding: ") || len(w.jobs[i].Findings) != 2 {
+	if strings.Contains(w.jobs[i].Message, "Cco-Finding: ") || len(w.jobs[i].Findings) != 2 {
 		t.Errorf("job %+v", w.jobs[i])
 	}
 }

@@ -130,6 +130,8 @@ type Judgement struct {
 	Verdict Verdict `json:"verdict,omitempty"` // "" for a review that failed
 	Head    string  `json:"head"`              // the commit that was reviewed
 	Failure string  `json:"failure,omitempty"`
+	// Wants are the findings of a verdict that wants changes.
+	Wants []string `json:"wants,omitempty"`
 }
 
 // State is everything that a phase knows. The engine keeps it; people see a copy of some of it.
@@ -209,6 +211,8 @@ type State struct {
 	Over     []string  `json:"over,omitempty"`
 	Verdict  *Given    `json:"verdict,omitempty"`
 	Ready    bool      `json:"ready,omitempty"` // a draft was marked as ready
+	// RefusedSince is since when the forge refuses to merge it.
+	RefusedSince time.Time `json:"refused_since,omitzero"`
 	// Checks is how the checks stood when they were last looked at, ChecksOf the commit that they are waited for, since
 	// ChecksSince, and ChecksAsked what was asked about them.
 	Checks      *Checks   `json:"checks,omitempty"`
@@ -216,6 +220,14 @@ type State struct {
 	ChecksSince time.Time `json:"checks_since,omitzero"`
 	ChecksAsked string    `json:"checks_asked,omitempty"`
 	Reruns      []Rerun   `json:"reruns,omitempty"`
+	// Names are those of checks that reported on any head.
+	Names []string `json:"names,omitempty"`
+	// Red are the checks that failed, until they were seen green.
+	Red []string `json:"red,omitempty"`
+	// RedTests are the phase's own tests that changed while one was red, and LetFiles the files that a person let it
+	// change then.
+	RedTests []string `json:"red_tests,omitempty"`
+	LetFiles []string `json:"let_files,omitempty"`
 	// Notes wait to be posted on the pull request.
 	Notes []Note `json:"notes,omitempty"`
 	Waits string `json:"waits,omitempty"` // what or whom a merge waits for
@@ -231,12 +243,14 @@ type State struct {
 
 	Paused   bool   `json:"paused,omitempty"`
 	Question string `json:"question,omitempty"` // why it asks
-	Resume   Stage  `json:"resume,omitempty"`   // the stage that follows an answer
-	Trouble  string `json:"trouble,omitempty"`  // the problem that it waits out
-	Stuck    string `json:"stuck,omitempty"`    // the last trouble that does not pass by itself
-	End      End    `json:"end,omitempty"`
-	EndWords string `json:"end_words,omitempty"`
-	Force    bool   `json:"force,omitempty"` // of a cleanup
+	// Disputed are the findings that it asks about.
+	Disputed []string `json:"disputed,omitempty"`
+	Resume   Stage    `json:"resume,omitempty"`  // the stage that follows an answer
+	Trouble  string   `json:"trouble,omitempty"` // the problem that it waits out
+	Stuck    string   `json:"stuck,omitempty"`   // the last trouble that does not pass by itself
+	End      End      `json:"end,omitempty"`
+	EndWords string   `json:"end_words,omitempty"`
+	Force    bool     `json:"force,omitempty"` // of a cleanup
 
 	// Unpushed are the user's commits that the phase publishes and that had never been pushed.
 	Unpushed []string `json:"unpushed,omitempty"`
@@ -300,20 +314,42 @@ func (s *State) judge(j Judgement) {
 	s.Judgements[i] = j
 }
 
-// approved says whether every domain approves of the present head. A skipped domain does not object; a failed review
-// does.
-func (s *State) approved() bool {
-	approvals := 0
+// verdicts sorts the domains by what they say of the present head: those that approve, that want only what was declined
+// for good, and all others, without a verdict too. A skipped domain says nothing.
+func (s *State) verdicts() (approve, overruled, others []string) {
 	for _, d := range s.Spec.Domains {
 		i := slices.IndexFunc(s.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head })
-		if i < 0 || s.Judgements[i].Verdict != Approved && s.Judgements[i].Verdict != Skipped {
-			return false
-		}
-		if s.Judgements[i].Verdict == Approved {
-			approvals++
+		switch {
+		case i < 0:
+			others = append(others, d)
+		case s.Judgements[i].Verdict == Skipped:
+		case s.Judgements[i].Verdict == Approved:
+			approve = append(approve, d)
+		case s.overruled(s.Judgements[i]):
+			overruled = append(overruled, d)
+		default:
+			others = append(others, d)
 		}
 	}
-	return approvals > 0
+	return approve, overruled, others
+}
+
+// failedReview is a review of the present head that failed, nil if there is none.
+func (s *State) failedReview() *Judgement {
+	for i, j := range s.Judgements {
+		if j.Head == s.Head && j.Verdict == "" {
+			return &s.Judgements[i]
+		}
+	}
+	return nil
+}
+
+// overruled says that a verdict wants nothing but what was declined for good.
+func (s *State) overruled(j Judgement) bool {
+	return len(j.Wants) > 0 && !slices.ContainsFunc(j.Wants, func(id string) bool {
+		f := s.Ledger.Find(id)
+		return f == nil || !f.overruled()
+	})
 }
 
 // Trusts says whether a comment's author may give work to an agent that writes: those who may write to the repository
@@ -338,6 +374,9 @@ func (s *State) since() string {
 func (s *State) lastKind() bool {
 	return s.Spec.Through == "" || slices.Index(Kinds(), s.Kind) >= slices.Index(Kinds(), s.Spec.Through)
 }
+
+// merges says whether an approval has the request merged.
+func (s *State) merges() bool { return s.Spec.Merge && s.lastKind() }
 
 // Domain names the domain under review: the first that has not judged the present head, "" if there is none.
 func (s *State) Domain() string {
@@ -386,7 +425,7 @@ func (e *EndedError) WrongState() {}
 func (s State) Revive(ev Event, now time.Time) (State, error) {
 	s.Flow++
 	s.Again++
-	s.Paused, s.Question, s.Trouble, s.Holding = false, "", "", ""
+	s.Paused, s.Question, s.Trouble, s.Holding, s.Disputed = false, "", "", "", nil
 	switch {
 	case ev.Kind == EventCleanup:
 		s.Stage, s.Force = StageCleaning, ev.Force

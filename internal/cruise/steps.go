@@ -172,6 +172,8 @@ type Published struct {
 	Refused []string `json:"refused,omitempty"`
 	// Holds are the kinds of change that may need consent before they are pushed.
 	Holds []Hold `json:"holds,omitempty"`
+	// Tests are files of tests that came or changed and that the base does not have.
+	Tests []string `json:"tests,omitempty"`
 	// Told is what a person must know of the whole change, as Markdown, and Kinds the same in a few words.
 	Told  string `json:"told,omitempty"`
 	Kinds string `json:"kinds,omitempty"`
@@ -353,9 +355,13 @@ type MergeIn struct {
 	Base     string   `json:"base,omitempty"`
 	Approval Approval `json:"approval"`
 	Over     []string `json:"over,omitempty"`
+	Only     bool     `json:"only,omitempty"` // say whether the approval holds, and merge nothing
+	// Demands are what people asked for and a fixer answered.
+	Demands []Demand `json:"demands,omitempty"`
 	// which checks have to be green
 	Checks       CheckRule `json:"checks,omitempty"`
 	IgnoreChecks []string  `json:"ignore_checks,omitempty"`
+	Expected     []string  `json:"expected,omitempty"` // names of those that reported on earlier heads
 	// Workspace is what the target is compared for, where the forge says that it can't be merged.
 	Workspace Workspace `json:"workspace"`
 }

@@ -109,7 +109,7 @@ func (m *machine) turn(job Job) (r Report, done bool, err error) {
 
 // unask takes back what is still to be said about a question.
 func (m *machine) unask() {
-	m.st.Question, m.st.Resume = "", ""
+	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
 	m.st.Notes = slices.DeleteFunc(m.st.Notes, func(n Note) bool { return strings.HasPrefix(n.Key, noteAsks) })
 }
 

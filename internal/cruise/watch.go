@@ -20,6 +20,11 @@ func (m *machine) watch() error {
 		if err != nil || m.st.Stage != StageWatch {
 			return err
 		}
+		disputed := slices.ContainsFunc(m.st.Ledger.Findings, Finding.disputed)
+		if (disputed || m.st.failedReview() != nil) && len(m.st.Ledger.OpenOnes()) == 0 {
+			m.to(StageReview) // of a phase that ended while it asked about that
+			return nil
+		}
 		var wait time.Duration
 		if fresh || !until.IsZero() {
 			now, err := m.Now()
@@ -41,9 +46,8 @@ func (m *machine) watch() error {
 			m.to(StageFix)
 			return nil
 		}
-		if !fresh && calm && m.st.approved() {
-			m.approve(Approval{Commit: m.st.Head, End: EndApproved, Words: "Every domain approved of " +
-				abbrev(m.st.Head) + "."})
+		if a := m.st.approval(); !fresh && calm && a != nil {
+			m.approve(*a)
 			return nil
 		}
 		if idle, err := m.idle(); err != nil || idle {
@@ -185,14 +189,18 @@ func (m *machine) recordComment(c Comment) (bool, error) {
 	if c.At.After(m.heard) {
 		m.heard = c.At
 	}
-	return m.addFinding(c), nil
+	added := m.addFinding(c)
+	if f := m.st.Ledger.Said(c.ID); f != nil && !c.Bot {
+		f.Demand, f.At = true, c.Changed
+	}
+	return added, nil
 }
 
 // reworded handles an edited comment. It stays one finding, with the latest text; an answered one is work again if it
 // asks for something else.
 func (m *machine) reworded(f *Finding, c Comment) bool {
 	before := f.Text
-	f.Text = c.Body
+	f.Text, f.At = c.Body, c.Changed
 	wish := wishIn(c.Body) != ""
 	switch {
 	case f.State == Open && !wish:
@@ -257,6 +265,7 @@ func (m *machine) handleEvent(e *Event) error {
 		m.obeyPerson()
 	case EventComment:
 		m.remake()
+		m.rule(false)
 		m.addFinding(Comment{ID: LocalComment + e.ID, Author: "you", Body: e.Text})
 		m.obeyPerson()
 		return m.active()
@@ -276,6 +285,8 @@ func (m *machine) handleEvent(e *Event) error {
 		m.st.Paused = false
 		m.overrule(e.Over)
 		m.consent(e.Let)
+		m.goWithout()
+		m.rule(true)
 		if m.st.Take = e.Take; e.Take != "" && m.st.Foreign == "" {
 			m.st.Foreign = m.told // a request to look was read together with this answer
 		}
@@ -329,14 +340,6 @@ func (m *machine) obeyPerson() {
 	if m.st.Stage == StageAsk {
 		m.dropQuestion()
 	}
-	failed := slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
-		return j.Head == m.st.Head &&
-			j.Verdict == ""
-	})
-	if m.st.Stage == StageWatch && failed && len(m.st.Ledger.OpenOnes()) == 0 {
-		m.st.Again++
-		m.to(StageReview) // a review that failed is tried again
-	}
 }
 
 // dropQuestion goes on as before because a person said so, and forgets what the phase asked about.
@@ -347,10 +350,7 @@ func (m *machine) dropQuestion() {
 	}
 	m.st.Again++
 	m.st.Anew = true
-	m.st.Ledger.Counts = nil
-	for i := range m.st.Ledger.Findings {
-		m.st.Ledger.Findings[i].Reopened = 0
-	}
+	m.st.Ledger.Forget()
 	if m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {
 		m.st.Budget = 2 * m.st.DiffLines
 	}
@@ -407,7 +407,13 @@ func (m *machine) onward() {
 		return
 	}
 	m.st.Kind, m.st.End, m.st.EndWords = Kinds()[slices.Index(Kinds(), m.st.Kind)+1], "", ""
-	m.st.Round, m.st.Judgements, m.st.Ledger.Counts = 0, nil, nil
+	m.st.Round, m.st.Judgements = 0, nil
+	m.st.Ledger.Forget()
+	for i := range m.st.Ledger.Findings {
+		if f := &m.st.Ledger.Findings[i]; f.State == Fixed {
+			f.Reopened = -1 // in the next kind it is raised for the first time
+		}
+	}
 	m.to(StageWork)
 }
 

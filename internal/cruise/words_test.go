@@ -187,7 +187,7 @@ func TestAReviewThatCanNotBeReadTwiceAsks(t *testing.T) {
 		return willing(j)
 	}}
 	play(t, w, spec())
-	if !strings.Contains(w.asked, "the review of Security could not be read twice") {
+	if !strings.Contains(w.asked, "the review of Security failed twice: its answer can't be read") {
 		t.Errorf("asked %q", w.asked)
 	}
 }

@@ -88,6 +88,7 @@ type world struct {
 	merged   time.Time // when a person merges
 	broken   map[string]error
 	head     string    // of the branch, where somebody else pushed
+	shows    time.Time // when the forge shows our own pushes, where that is late
 	state    PullState // of the pull request, where it is not open
 	still    bool      // a look finds only what is new since its mark
 	asked    string    // the last question
@@ -130,6 +131,9 @@ type world struct {
 	target   Target // what a comparison with it says
 	merges   bool   // a fixer merges it when it is told to
 	blocked  bool   // the forge does not merge as long as it was not
+	refuses  string // why the forge does not merge, until a time or for ever
+
+	refusesUntil time.Time
 }
 
 func (w *world) fault(step string) error { return w.broken[step] }
@@ -189,6 +193,9 @@ func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
 func (w *world) Push(_ context.Context, in PushIn) (Pushed, error) {
 	w.pushes = append(w.pushes, in)
 	w.order = append(w.order, "push "+in.New)
+	if w.head != "" && w.head == in.Old && w.shows.IsZero() {
+		w.head = in.New
+	}
 	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush) // comments from now on are about it
 }
 
@@ -211,6 +218,9 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.asks = append(w.asks, len(w.looks))
 	}
 	w.looks = append(w.looks, w.now)
+	if !w.shows.IsZero() && w.now.After(w.shows) {
+		w.head = ""
+	}
 	n := News{Mark: in.Mark, State: PullOpen, Head: w.head, Base: w.base, Branch: w.branch, Onto: w.onto, Updated: w.now}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = PullMerged
@@ -295,6 +305,9 @@ func (w *world) Ready(context.Context, ReadyIn) error {
 
 func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	s := Stand{Head: w.pushes[len(w.pushes)-1].New, Base: "main"}
+	if w.checks != nil {
+		s.Checks = w.checks(s.Head, w.now)
+	}
 	for _, name := range w.failing {
 		s.Checks.All = append(s.Checks.All, Check{Name: name, State: CheckFailed})
 	}
@@ -304,7 +317,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	if w.base != "" {
 		s.Base = w.base
 	}
-	s.Checks.Head = s.Head
+	s.Checks.Head, s.Gone = s.Head, w.deleted
 	for who := range w.objects {
 		s.Verdicts = append(s.Verdicts, Opinion{Name: who, Write: true})
 	}
@@ -314,7 +327,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 		}
 		if c.State == ReviewApproved {
 			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Commit: c.Commit, Approves: true,
-				Write: c.Write})
+				Write: c.Write, At: c.At})
 		}
 		if c.ID == in.Approval.Comment {
 			s.Word = &c
@@ -322,6 +335,12 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	}
 	if m := in.May(s); m != (Merged{}) {
 		return m, w.fault(StepMerge)
+	}
+	if in.Only {
+		return Merged{Done: true}, w.fault(StepMerge)
+	}
+	if w.refuses != "" && (w.refusesUntil.IsZero() || w.now.Before(w.refusesUntil)) {
+		return Merged{Refused: w.refuses}, w.fault(StepMerge)
 	}
 	if w.blocked {
 		return Merged{Target: &w.target}, w.fault(StepMerge)

@@ -17,3 +17,11 @@ func Fence(ctx context.Context) error {
 	}
 	return nil
 }
+
+type anewKey struct{}
+
+// Anew has everything below this context asked of the forge, whatever is remembered: a merge rests on it.
+func Anew(ctx context.Context) context.Context { return context.WithValue(ctx, anewKey{}, true) }
+
+// IsAnew says whether nothing that is remembered counts.
+func IsAnew(ctx context.Context) bool { return ctx.Value(anewKey{}) != nil }

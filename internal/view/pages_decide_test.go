@@ -59,7 +59,7 @@ func sidesPage(b *browser, c *cruisetest.Rig) {
 		b.at("/phase/" + id)
 		b.press("Look for comments now")
 		c.Await(id, "asking which side", func(s cruisetest.Status) bool {
-			return strings.Contains(s.Question, theirs[:12])
+			return strings.Contains(s.Question, theirs[:10])
 		})
 		return theirs
 	}

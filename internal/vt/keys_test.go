@@ -171,9 +171,8 @@ func FuzzKeys(f *testing.F) {
 }
 
 func TestEscapeAloneIsAKey(t *testing.T) {
-	for in, want := range map[string]bool{"\x1b": true, "\x1b\x1b": true, "\x1b[27u": true, "\x1b[27;1:1u": true, "":
-		false,
-		"\x1b[A": false, "\x1bx": false, "a": false, "\x1b[200~": false} {
+	for in, want := range map[string]bool{"\x1b": true, "\x1b\x1b": true, "\x1b[27u": true, "\x1b[27;1:1u": true,
+		"": false, "\x1b[A": false, "\x1bx": false, "a": false, "\x1b[200~": false} {
 		if IsEscape([]byte(in)) != want {
 			t.Errorf("%q: %v", in, !want)
 		}

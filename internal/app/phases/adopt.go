@@ -111,7 +111,7 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 func resetAdopted(st *cruise.State) {
 	st.Stage, st.Attempt, st.Flow = cruise.StageReview, 0, 0 // domains that have judged the head are not asked again
 	st.Again++
-	st.Paused, st.Question, st.Resume, st.Trouble = false, "", "", ""
+	st.Paused, st.Question, st.Resume, st.Trouble, st.Disputed = false, "", "", "", nil
 	st.End, st.EndWords, st.Force = "", "", false
 	st.Published, st.Replies, st.Notes, st.Approval = nil, nil, nil, nil
 	st.NextLook = time.Time{}

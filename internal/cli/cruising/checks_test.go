@@ -54,7 +54,7 @@ func TestAFailedCheckIsRepairedBeforeAnApprovalCounts(t *testing.T) {
 		strings.Contains(story, key) {
 		t.Errorf("what the check said: %s", story)
 	}
-	if out := r.CCO("cruise", "status", id); !strings.Contains(out, "failed: other; green: unit; at "+s.Head[:12]) {
+	if out := r.CCO("cruise", "status", id); !strings.Contains(out, "failed: other; green: unit; at "+s.Head[:10]) {
 		t.Errorf("status:\n%s", out)
 	}
 	r.Fails(2, "cruise", "start", "x", "--checks", "some")

@@ -29,6 +29,7 @@ func TestWrongUseIsToldApartFromWhatIsNotThere(t *testing.T) {
 		{2, "start x --phase cooking", "no phase"},
 		{2, "start x --phase building --through planning", "comes before"},
 		{2, "start x --through cooking", "no phase"},
+		{2, "start x --draft --merge", "--ready marks it as ready"},
 		{2, "start x --planner nobody", "nobody"},
 		{2, "start x --reviewer nobody", "nobody"},
 		{2, "start x --max-rounds 0", "more than zero"},

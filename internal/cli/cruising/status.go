@@ -162,7 +162,7 @@ func (t *tool) describe(p store.Phase, st cruise.State, on machines) error {
 		row("pull request", "%s", st.PR.URL)
 	}
 	if st.Behind() {
-		row("target", "%s has moved to %.12s since this began", st.Target, st.Onto)
+		row("target", "%s has moved to %.10s since this began", st.Target, st.Onto)
 	}
 	row("reviewing", "%s", st.Domain())
 	row("round", "%d of %d", st.Round, st.Spec.MaxRounds)
@@ -246,7 +246,7 @@ func checkWords(st cruise.State) string {
 			parts = append(parts, "flaky: "+r.Check)
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("at %.12s", st.Checks.Head)), "; ")
+	return strings.Join(append(parts, fmt.Sprintf("at %.10s", st.Checks.Head)), "; ")
 }
 
 func findingWords(st cruise.State) string {

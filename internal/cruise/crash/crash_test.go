@@ -384,7 +384,7 @@ func (d *disturber) kill() bool {
 var (
 	marker  = regexp.MustCompile(`<!-- cco:[0-9a-f]{32}\.[0-9a-f]{64} -->`)
 	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	hexID   = regexp.MustCompile(`\b[0-9a-f]{12}\b|\b[0-9a-f]{40}\b`)
+	hexID   = regexp.MustCompile(`\b[0-9a-f]{10}\b|\b[0-9a-f]{12}\b|\b[0-9a-f]{40}\b`)
 )
 
 // describe says how all stands, without what is different in each run.
@@ -393,7 +393,7 @@ func describe(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) string {
 	g := gittest.At(t, r.ForgeDir())
 	names := map[string]string{}
 	for i, c := range strings.Fields(g.Git("log", "--all", "--topo-order", "--reverse", "--format=%H")) {
-		names[c], names[c[:12]] = fmt.Sprintf("COMMIT%d", i), fmt.Sprintf("COMMIT%d", i)
+		names[c], names[c[:10]] = fmt.Sprintf("COMMIT%d", i), fmt.Sprintf("COMMIT%d", i)
 	}
 	for _, f := range s.Findings {
 		names[f.ID] = "FINDING(" + f.Text + ")"

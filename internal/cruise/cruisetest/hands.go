@@ -81,7 +81,7 @@ func OtherHands(t *testing.T, r *Rig) {
 		return g.Git("rev-parse", "HEAD")
 	}
 	ours, theirs := s.Head, force("way.txt")
-	if q := asks().Question; !strings.Contains(q, ours[:12]) || !strings.Contains(q, theirs[:12]) {
+	if q := asks().Question; !strings.Contains(q, ours[:10]) || !strings.Contains(q, theirs[:10]) {
 		t.Errorf("it does not name both sides: %s", q)
 	}
 	r.CCO("cruise", "resume", id, "--take", "theirs")
@@ -133,7 +133,7 @@ func DeployKey(t *testing.T, r *Rig) {
 	g.Git(append(push, first.Branch)...)
 	r.CCO("cruise", "fix", id)
 	s := r.Await(id, "asking about it", func(s Status) bool { return s.Over() || s.Question != "" })
-	if s.Head != own || !strings.Contains(s.Question, "deploy key") || !strings.Contains(s.Question, theirs[:12]) {
+	if s.Head != own || !strings.Contains(s.Question, "deploy key") || !strings.Contains(s.Question, theirs[:10]) {
 		t.Fatalf("%+v\n%s", s, r.Story(id))
 	}
 	r.CCO("cruise", "resume", id, "--take", "theirs")

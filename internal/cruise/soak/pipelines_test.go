@@ -31,7 +31,8 @@ type pipeline struct {
 
 // does is the shell that a fixer runs.
 func (p pipeline) does(f fixer) string {
-	return map[fixer]string{right: p.repair, cheat: p.cheat, useless: `echo "round $CCO_ROUND" > notes.txt`}[f]
+	return map[fixer]string{right: p.repair, cheat: p.cheat,
+		useless: `mkdir -p src; echo "unused=$CCO_ROUND" > src/unused.sh`}[f]
 }
 
 // ends says how a phase has to end with a fixer: approved after at most so many rounds, or with words of a question.

@@ -3,6 +3,9 @@ package steps
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -25,6 +28,10 @@ func (d *Doer) Target(ctx context.Context, in cruise.TargetIn) (t cruise.Target,
 		return t, temporary(err)
 	}
 	defer func() { _ = q.Close() }()
+	if t.Merged, err = repo.IsAncestor(ctx, in.Head, t.Commit); err != nil || t.Merged {
+		t.Contained = t.Merged
+		return t, temporary(err)
+	}
 	if t.Contained, err = repo.IsAncestor(ctx, t.Commit, in.Head); err != nil || t.Contained {
 		return t, temporary(err)
 	}
@@ -78,6 +85,56 @@ func (d *Doer) mergedTarget(ctx context.Context, repo *git.Repo, in cruise.Publi
 			By: git.Identity{Name: "cco", Email: "cco@localhost"}})
 	}
 	return inner, base, func() { _ = q.Close() }, err
+}
+
+// examineMerges holds merges that are not as git makes them by itself, outside of the files that conflict: a merge can
+// throw away what others did without a line of it in any diff.
+func (d *Doer) examineMerges(ctx context.Context, repo *git.Repo, in cruise.PublishIn, p *cruise.Published) error {
+	known := []string{"^" + in.Since}
+	if in.Onto != "" {
+		known = append(known, "^"+in.Onto)
+	}
+	out, err := repo.Host().Out(ctx, append([]string{"rev-list", "--merges", "--parents", p.Head}, known...)...)
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	q, err := d.scratch(ctx, repo, in.Phase, "merges")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = q.Close() }()
+	var lines []string
+	for line := range strings.Lines(string(out)) {
+		all := strings.Fields(line)
+		if len(all) != 3 {
+			lines = append(lines, "merge: "+git.Short(all[0])+" joins more than two commits")
+			continue
+		}
+		merged, err := within(repo, q).Automerge(ctx, all[1], all[2])
+		if errors.Is(err, git.ErrNoAutomerge) {
+			lines = append(lines, "merge: "+git.Short(all[0])+": "+err.Error())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		changed, err := changedFiles(ctx, within(repo, q), merged.Tree, all[0])
+		if err != nil {
+			return err
+		}
+		for _, c := range changed {
+			if !slices.Contains(merged.Conflicts, c.path) {
+				lines = append(lines, "merge: "+git.Short(all[0])+" has another "+c.path+" than git makes of its parents")
+			}
+		}
+	}
+	if more := len(lines) - mostHeld; more > 0 {
+		lines = append(lines[:mostHeld], fmt.Sprintf("merge: and %d more files", more))
+	}
+	if len(lines) > 0 {
+		p.Holds = append(p.Holds, cruise.Hold{Kind: "merge", Why: cruise.HoldMerge, Lines: lines})
+	}
+	return nil
 }
 
 // tip is where a branch was, and when it was asked for.

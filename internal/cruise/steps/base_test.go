@@ -37,12 +37,12 @@ func TestAMergeOfTheBaseIsJudgedByWhatTheFixerDid(t *testing.T) {
 			g.Git("merge", "-q", "--no-commit", "--no-ff", others)
 			g.Write(ci, "on: push\njobs: {}\n")
 			g.Git("commit", "-q", "-a", "-m", "merge main")
-		}, []string{"ci"}, true},
+		}, []string{"ci", "merge"}, true},
 		"it removes a test in the merge": {func(g *gittest.Repo, others string) {
 			g.Git("merge", "-q", "--no-commit", "--no-ff", others)
 			g.Git("rm", "-q", "-f", test)
 			g.Git("commit", "-q", "-m", "merge main")
-		}, []string{"weakened"}, true},
+		}, []string{"weakened", "merge"}, true},
 		"it changes CI before the merge": {func(g *gittest.Repo, others string) {
 			g.Commit("CI", ".github/workflows/more.yml", "on: push\n")
 			g.Git("merge", "-q", "--no-edit", others)
@@ -54,6 +54,18 @@ func TestAMergeOfTheBaseIsJudgedByWhatTheFixerDid(t *testing.T) {
 			g.Git("checkout", "-q", "--detach", at)
 			g.Git("merge", "-q", "--no-edit", mine)
 		}, []string{"ci"}, true},
+		"it throws away what others did": {func(g *gittest.Repo, others string) {
+			g.Git("merge", "-q", "-s", "ours", "--no-edit", others)
+		}, []string{"ci", "merge"}, true},
+		"it changes something else in the merge": {func(g *gittest.Repo, others string) {
+			g.Git("merge", "-q", "--no-commit", "--no-ff", others)
+			g.Commit("merge main", "b.txt", "other\n")
+		}, []string{"merge"}, true},
+		"it settles a conflict": {func(g *gittest.Repo, others string) {
+			g.Commit("mine", "c.txt", "mine\n")
+			_, _ = g.Try("", "merge", "-q", "--no-edit", others) // it stops
+			g.Commit("merge main", "c.txt", "both\n")
+		}, nil, true},
 		"it copies the base and does not merge it": {func(g *gittest.Repo, others string) {
 			g.Git("checkout", "-q", others, "--", ".")
 			g.Git("commit", "-q", "-m", "as on main")
@@ -72,6 +84,9 @@ func TestAMergeOfTheBaseIsJudgedByWhatTheFixerDid(t *testing.T) {
 				Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}))(t)
 			var kinds []string
 			for _, h := range p.Holds {
+				if h.Why == cruise.HoldRed {
+					continue
+				}
 				kinds = append(kinds, h.Kind)
 			}
 			if !slices.Equal(kinds, c.want) || (p.Onto == others) != c.onto {

@@ -29,7 +29,7 @@ func (d *Doer) Checks(ctx context.Context, in cruise.ChecksIn) (cruise.Checks, e
 // checksOf is what a phase needs to know of checks. What somebody reported on the base does not excuse a failed job:
 // whatever runs in another job may have.
 func checksOf(c forge.Checked) cruise.Checks {
-	out := cruise.Checks{Head: c.Head, Required: c.Required}
+	out := cruise.Checks{Head: c.Head, Required: c.Required, CI: len(c.Base) > 0}
 	jobs := map[string]bool{}
 	for _, v := range c.All {
 		jobs[v.Name] = jobs[v.Name] || v.Job != 0

@@ -52,7 +52,7 @@ func (d *Doer) examine(ctx context.Context, repo *git.Repo, since string, in cru
 		return err
 	}
 	p.Told, p.Kinds = told(all)
-	return nil
+	return holdPlaces(ctx, repo, since, cmp.Or(in.Base, in.Workspace.Base), fresh, p)
 }
 
 // holdWhy says why a phase asks about a kind, whatever the user's policy is; "" if it does not.

@@ -1,13 +1,16 @@
 package steps
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/gate"
 )
 
 // mayWrite says whether the author of a comment may write to the repository, or why that is not known. If the forge
@@ -42,14 +45,15 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	if err != nil {
 		return cruise.Merged{}, err
 	}
+	ctx = forge.Anew(ctx)
 	p, err := f.Pull(ctx, in.PR)
 	if err != nil {
 		return cruise.Merged{}, d.soon(in.Phase, err)
 	}
-	switch p.State {
-	case forge.Merged:
+	switch {
+	case p.State == forge.Merged && !in.Only:
 		return cruise.Merged{Done: true}, nil
-	case forge.Closed:
+	case p.State != forge.Open:
 		return cruise.Merged{}, nil // the next look ends it
 	}
 	said, err := f.Said(ctx, in.PR, "")
@@ -60,23 +64,34 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	if err != nil {
 		return cruise.Merged{}, d.soon(in.Phase, err)
 	}
-	if m := in.May(s); m != (cruise.Merged{}) {
+	if m := in.May(s); m != (cruise.Merged{}) || in.Only {
+		m.Done = m == (cruise.Merged{})
 		return m, nil
+	}
+	if p.Draft {
+		return cruise.Merged{Wait: "somebody to mark it as ready: it is a draft"}, nil
 	}
 	if p.Mergeable == forge.MergeClean {
 		if err = f.Merge(ctx, in.PR, in.Head); err == nil {
 			return cruise.Merged{Done: true}, nil
 		}
 	}
-	// A forge may not know yet whether it conflicts, and its refusal may not say so.
+	// A forge may not know yet whether it conflicts, and its refusal may not say so. One that was cut off may have merged
+	// it and not noted that.
 	p.Behind = p.Behind || forge.RefusedAs(err, forge.RefusedBehind)
-	if t, bad := d.targetOf(ctx, in, p); bad == nil && (len(t.Conflicts) > 0 || t.Demanded) {
+	switch t, bad := d.targetOf(ctx, in, p); {
+	case bad == nil && t.Merged:
+		return cruise.Merged{Done: true}, nil
+	case bad == nil && (len(t.Conflicts) > 0 || t.Demanded):
 		return cruise.Merged{Target: &t}, nil
-	} else if bad != nil && err == nil {
+	case bad != nil && err == nil:
 		return cruise.Merged{}, bad
 	}
 	if err == nil {
 		err = f.Merge(ctx, in.PR, in.Head)
+	}
+	if no, ok := errors.AsType[*forge.RejectedError](err); ok {
+		return cruise.Merged{Refused: cruise.Harmless(gate.MaskSecrets(cmp.Or(no.Message, no.Error())))}, nil
 	}
 	return cruise.Merged{Done: err == nil}, d.soon(in.Phase, err)
 }
@@ -102,20 +117,45 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 		}
 		s.Verdicts = append(s.Verdicts, cruise.Opinion{
 			Name: c.Author, Commit: c.Commit, Approves: c.State == forge.ReviewApproved, Write: write,
+			At: CommentOf(c).Changed,
 		})
+	}
+	us, err := f.Us(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, d := range in.Demands {
+		if withdrawn(d, said, us) {
+			s.Gone = append(s.Gone, d.Comment)
+		}
 	}
 	id, _, _ := strings.Cut(in.Approval.Comment, edited)
 	if i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id && !c.Own }); i >= 0 {
 		word := CommentOf(said[i])
-		var err error
 		if word.Write, _, err = mayWrite(ctx, f, said[i]); err != nil {
 			return s, err
 		}
 		s.Word = &word
 	}
+	if in.Only && (in.Checks == "" || in.Checks == cruise.ChecksNone) {
+		return s, nil
+	}
 	all, err := f.Checks(ctx, []int{in.PR})
 	s.Checks = checksOf(all[in.PR])
 	return s, err
+}
+
+// withdrawn says whether a demand was deleted or dismissed, or its author resolved it. What our own accounts resolved,
+// cco may have.
+func withdrawn(d cruise.Demand, said []forge.Comment, us []string) bool {
+	id, _, _ := strings.Cut(d.Comment, edited)
+	i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id })
+	if i < 0 {
+		return true
+	}
+	c := said[i]
+	return c.State == forge.ReviewDismissed || c.State == forge.ThreadResolved && c.Resolver == c.Author &&
+		!slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, c.Resolver) })
 }
 
 // Base says where the branch left the one that its request goes into now.

@@ -64,6 +64,9 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 	if err := d.examine(ctx, judged, since, in, &p); err != nil {
 		return p, temporary(err)
 	}
+	if err := d.examineMerges(ctx, repo, in, &p); err != nil {
+		return p, temporary(err)
+	}
 	if d.Keeper != nil && len(p.Refused) == 0 {
 		return p, temporary(d.Keeper.Published(ctx, in.Phase, repo, in.Workspace.Base, p.Head))
 	}

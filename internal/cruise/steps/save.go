@@ -89,6 +89,7 @@ func news(was, is cruise.State) []string {
 	if is.PR != nil && was.PR == nil {
 		lines = append(lines, "pull request "+is.PR.URL)
 	}
+	lines = append(lines, saidNews(was, is)...)
 	if is.Question != was.Question && is.Question != "" {
 		lines = append(lines, "asks: "+is.Question)
 	}
@@ -107,6 +108,36 @@ func news(was, is cruise.State) []string {
 	}
 	if is.End != was.End && is.End != "" {
 		lines = append(lines, "ended: "+string(is.End))
+	}
+	return lines
+}
+
+// saidNews says in lines what reviewers, people and fixers have said between two states.
+func saidNews(was, is cruise.State) (lines []string) {
+	for _, j := range is.Judgements {
+		if !slices.ContainsFunc(was.Judgements, func(o cruise.Judgement) bool {
+			return o.Domain == j.Domain && o.Head == j.Head && o.Verdict == j.Verdict
+		}) {
+			lines = append(lines, fmt.Sprintf("%s of %s by %s", cmp.Or(string(j.Verdict), "a failed review"),
+				git.Short(j.Head), j.Domain))
+		}
+	}
+	for _, f := range is.Ledger.Findings {
+		old := was.Ledger.Find(f.ID)
+		if old != nil && old.State == f.State {
+			continue
+		}
+		line := fmt.Sprintf("finding %s is %s", f.ID, f.State)
+		switch f.State {
+		case cruise.Open, cruise.Noted:
+			line += fmt.Sprintf(" (%s): %s", cmp.Or(f.Domain, f.Author), short(f.Text))
+		case cruise.Declined:
+			line += ": " + short(f.Reason)
+		case cruise.Fixed:
+			line += " in " + git.Short(f.Commit)
+		case cruise.Answered, cruise.Dropped:
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

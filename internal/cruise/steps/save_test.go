@@ -2,6 +2,7 @@ package steps
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,5 +49,26 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 	<-look.turn
 	if again := <-saved; err != nil || again != nil {
 		t.Error(err, again)
+	}
+}
+
+func TestTheLogHasVerdictsFindingsAndAnswers(t *testing.T) {
+	var was, is cruise.State
+	is.Judgements = []cruise.Judgement{{Domain: "Security", Verdict: cruise.NeedsChanges, Head: "c0ffee"},
+		{Domain: "Polish", Head: "c0ffee"}}
+	is.Ledger.Raise(cruise.Finding{Domain: "Security", Text: "quote it"})
+	id := is.Ledger.Findings[0].ID
+	want := []string{"NEEDS_CHANGES of c0ffee by Security", "a failed review of c0ffee by Polish",
+		"finding " + id + " is open (Security): quote it"}
+	if got := saidNews(was, is); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	was.Judgements, was.Ledger.Findings = is.Judgements, slices.Clone(is.Ledger.Findings)
+	if got := saidNews(was, is); got != nil {
+		t.Errorf("twice: %q", got)
+	}
+	is.Ledger.Settle(id, cruise.Declined, "the caller quotes it", "c1")
+	if got := saidNews(was, is); !slices.Equal(got, []string{"finding " + id + " is declined: the caller quotes it"}) {
+		t.Errorf("%q", got)
 	}
 }

@@ -90,7 +90,7 @@ func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
 		case err != nil:
 			return d.soon(in.Phase, err)
 		case !has:
-			return d.soon(in.Phase, &forge.NotFoundError{What: fmt.Sprintf("commit %.12s on pull request %d", in.Head, in.PR)})
+			return d.soon(in.Phase, &forge.NotFoundError{What: fmt.Sprintf("commit %.10s on pull request %d", in.Head, in.PR)})
 		}
 	}
 	t, err := f.Threads(ctx, in.PR) // one reading for all of them

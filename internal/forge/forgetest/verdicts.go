@@ -27,6 +27,9 @@ func saysAccess(p *place) {
 	if got, err := owner.Access(p.Context(), Rob); err != nil || got != forge.AccessWrite {
 		p.Errorf("it is asked again at once: %q %v", got, err)
 	}
+	if got, err := owner.Access(forge.Anew(p.Context()), Rob); err != nil || got != forge.AccessRead {
+		p.Errorf("for a merge rob may still %q: %v", got, err)
+	}
 	p.must(p.clock.Sleep(p.Context(), 61*time.Second))
 	if got, err := owner.Access(p.Context(), Rob); err != nil || got != forge.AccessRead {
 		p.Errorf("after a minute rob may still %q: %v", got, err)

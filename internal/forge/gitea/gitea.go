@@ -213,6 +213,9 @@ func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) 
 	if strings.EqualFold(login, f.remote.Owner) {
 		return forge.AccessWrite, nil
 	}
+	if forge.IsAnew(ctx) {
+		return f.askAccess(ctx, login)
+	}
 	return f.access.Get(login, func() (forge.Access, error) { return f.askAccess(ctx, login) })
 }
 

@@ -249,16 +249,20 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 	if err != nil {
 		return err
 	}
+	style := sdk.MergeStyleMerge
 	for try := 0; ; try++ {
 		p, err := f.get(ctx, number)
 		if err != nil || p.HasMerged {
 			return err
 		}
+		if p.Base != nil && p.Base.Repository != nil && p.Base.Repository.DefaultMergeStyle != "" {
+			style = p.Base.Repository.DefaultMergeStyle // the repository's own
+		}
 		if p.Head.Sha != commit {
 			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
 		}
 		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number),
-			sdk.MergePullRequestOption{Style: sdk.MergeStyleMerge, HeadCommitId: commit})
+			sdk.MergePullRequestOption{Style: style, HeadCommitId: commit})
 		_, unclear := errors.AsType[*forge.UnavailableError](err)
 		early := forge.RefusedAs(err, forge.RefusedUnsettled)
 		if !unclear && !early || try >= mergeTries {

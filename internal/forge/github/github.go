@@ -180,6 +180,9 @@ func (f *Forge) Us(ctx context.Context) ([]string, error) {
 // Access says what somebody may do in the repository. An association says little about that: members of an organisation
 // and collaborators may have read access only.
 func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
+	if forge.IsAnew(ctx) {
+		return f.askAccess(ctx, login)
+	}
 	return f.access.Get(login, func() (forge.Access, error) { return f.askAccess(ctx, login) })
 }
 

@@ -244,7 +244,7 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 			return err
 		}
 		_, _, err = f.author.rest.PullRequests.Merge(ctx, f.remote.Owner, f.remote.Name, number, "",
-			&gh.PullRequestOptions{SHA: commit})
+			&gh.PullRequestOptions{SHA: commit, MergeMethod: methodOf(p.GetBase().GetRepo())})
 		if refused, ok := errors.AsType[*forge.RejectedError](err); ok && refused.Status == 409 {
 			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
 		}
@@ -255,6 +255,17 @@ func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
 			return err
 		}
 	}
+}
+
+// methodOf is how a repository merges, where it does not allow merge commits; "" is GitHub's own choice.
+func methodOf(r *gh.Repository) string {
+	switch {
+	case r == nil || r.AllowMergeCommit == nil || r.GetAllowMergeCommit():
+		return ""
+	case r.GetAllowSquashMerge():
+		return "squash"
+	}
+	return "rebase"
 }
 
 // Branch gives the commit of a branch, "" if there is none.
