@@ -93,6 +93,9 @@ func TestUsage(t *testing.T) {
 		{"box kill 00000000", 3, noSession},
 		{"box diff 00000000", 3, noSession},
 		{"box status nothere", 3, noBox},
+		// The usual box needs no name.
+		{"box status", 3, "sandbox not created, run `cco box create`$"},
+		{"box net list", 3, "sandbox not created, run `cco box create`$"},
 
 		// Nothing was made.
 		{"box list --json", 0, `^\[\]$`},

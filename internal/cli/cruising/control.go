@@ -187,6 +187,9 @@ the graveyard, and removes the branch in any case.`,
 	return c
 }
 
+// cleanupPatience is how long a cleanup waits for an agent before it says how to end it.
+const cleanupPatience = 3 * time.Second
+
 // clean asks for the cleanup and waits for it.
 func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 	p, err := t.Send(ctx, id, cruise.Event{Kind: cruise.EventCleanup, Force: force})
@@ -195,6 +198,7 @@ func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	waited := time.After(cleanupPatience)
 	for said := cruise.Stage(""); ; {
 		rec, st, err := t.Load(ctx, p.ID)
 		if err != nil {
@@ -213,6 +217,10 @@ func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-waited:
+			if !force {
+				t.IO.Say("it waits for what is at work; `cco cruise cleanup %s --force` ends that now", p.ID)
+			}
 		case <-tick.C:
 		}
 	}
