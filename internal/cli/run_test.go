@@ -89,6 +89,27 @@ func TestARunAsksWhatBecomesOfIt(t *testing.T) {
 	d.await("a prompt", d.atPrompt)
 }
 
+// A name that was mistyped makes no box by itself.
+func TestABoxThatIsNotThereIsAskedAbout(t *testing.T) {
+	d := newDesk(t, map[string]string{"plan.md": files})
+	for _, command := range []string{"cco run", "cco box push"} {
+		d.clear()
+		d.types(command + " plan.md --agent script --box typo; echo status $?")
+		d.await("the question", d.shows("There is no box typo. Create it? [y/N]"))
+		d.types("n")
+		d.await("a refusal", d.shows("sandbox not created, run `cco box create typo`\nstatus 3"))
+		d.await("a prompt", d.atPrompt)
+	}
+	d.run("cco", "box", "create", "other")
+	d.run("cco", "box", "stop", "other")
+	d.clear()
+	d.types("cco box push plan.md --agent script --headless --box other")
+	d.await("the question", d.shows("Box other is not running. Start it? [y/N]"))
+	d.types("y")
+	d.await("the end", d.shows("complete. Pull with:"))
+	d.await("a prompt", d.atPrompt)
+}
+
 func TestARunIsLeftThrownAwayOrGoesOn(t *testing.T) {
 	d := newDesk(t, map[string]string{"plan.md": files, "bad.md": files + "\nfalse", "slow.md": "echo READY\nsleep 1000"})
 	before := d.run("git", "rev-parse", "main")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // several lets several agents work on the plan, and the user take what one of them made.
 func (r *round) several(ctx context.Context) error {
 	r.push.Interactive = false
-	begun, err := r.PushAll(ctx, r.s, r.cfg, r.push, r.f.agents)
+	begun, err := r.PushAll(ctx, r.s, r.cfg, r.push, r.f.agents, r.making(ctx))
 	r.IO.Settle()
 	if err != nil {
 		return err
@@ -54,7 +53,7 @@ func (r *round) several(ctx context.Context) error {
 		return err
 	}
 	if !r.asking {
-		return &notTakenError{Take: fmt.Sprintf("cco box compare %s --take ID", strings.Join(ids, " "))}
+		return &notTakenError{"because one has to be chosen", "cco box compare " + strings.Join(ids, " ") + " --take ID"}
 	}
 	return r.choose(ctx, ids)
 }

@@ -67,7 +67,7 @@ func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
 	if in.MaxTokens > 0 {
 		o.Limits.RunTokens = in.MaxTokens
 	}
-	rec, err := j.Push(ctx, j.sessions, cfg, o, false)
+	rec, err := j.Push(ctx, j.sessions, cfg, o, app.PlainBox)
 	if err == nil {
 		j.say("session %s goes on", rec.ID)
 	}
