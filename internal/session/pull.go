@@ -211,6 +211,16 @@ func (s *Service) MadeNothing(rec store.Session) bool {
 	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Others) == 0
 }
 
+// Made is how many commits a session has published, and how many files they change; 0 if that is not known. An agent
+// can write both.
+func (s *Service) Made(rec store.Session) (commits, files int) {
+	r, err := s.readResult(rec)
+	if err != nil {
+		return 0, 0
+	}
+	return max(0, r.Commits), max(0, r.Files)
+}
+
 // failure describes what an unfinished agent left.
 func (s *Service) failure(rec store.Session, published inside.Result, err error) error {
 	if err == nil {

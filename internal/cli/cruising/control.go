@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 func (t *tool) fix() *cobra.Command {
@@ -115,7 +116,7 @@ workspace, after that was checked against the forge.`,
 				if err != nil {
 					return err
 				}
-				return cli.Tell(t.IO, asJSON, map[string]int{"phases": n}, "%d phases go on", n)
+				return cli.Tell(t.IO, asJSON, map[string]int{"phases": n}, "going on: %s", unit.Count(n, "phase"))
 			}
 			p, err := t.Resume(cmd.Context(), named(args), ev)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // StateFile is the readable copy of a phase's state in its workspace.
@@ -102,8 +103,8 @@ func news(was, is cruise.State) []string {
 		lines = append(lines, map[bool]string{true: "paused", false: "goes on"}[is.Paused])
 	}
 	if len(is.Held) > len(was.Held) {
-		lines = append(lines, fmt.Sprintf("%d comments of strangers wait: accept one with `cco cruise fix --accept ID`",
-			len(is.Held)))
+		lines = append(lines, "waiting for you: "+unit.Count(len(is.Held), "comment")+" of strangers; accept one with "+
+			"`cco cruise fix --accept ID`")
 	}
 	if is.End != was.End && is.End != "" {
 		lines = append(lines, "ended: "+string(is.End))
