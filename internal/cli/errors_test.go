@@ -97,7 +97,8 @@ func TestUsage(t *testing.T) {
 		{"config get limit.day_cost", 2, "did you mean `limits.day_cost`\\?$"},
 		{"config set limit.day_cost", 2, "no setting \"limit.day_cost\".*did you mean `limits.day_cost`\\?$"},
 		{"config set limit.day_cost 5", 2, "no setting \"limit.day_cost\".*did you mean `limits.day_cost`\\?$"},
-		{"box push -m x --timeout 5", 2, "missing unit in duration \"5\": did you mean `5s` or `5m`\\? See `cco box push --help`"},
+		{"box push -m x --timeout 5", 2,
+			"missing unit in duration \"5\": did you mean `5s` or `5m`\\? See `cco box push --help`"},
 		{"run -m x --timeout five", 2, "invalid argument \"five\" for \"--timeout\" flag.*, see `cco run --help`"},
 		{"run -m x --idle-timeout 5", 2, "--idle-timeout: \"5\" is not a duration; write it like"},
 		// The usual box needs no name.

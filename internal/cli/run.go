@@ -27,8 +27,9 @@ func runCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use: "run [PLAN | - | -m TEXT]", Short: "Hand a plan to an agent, and take what it made", Args: AtMost(1),
 		Long: `Hand a plan to an agent in a box, show its work, and in the end show what came and ask
-what becomes of it: take all of it, or some files; look at it; go on with a comment;
-leave it; throw it away, into the graveyard. Each step is that of a command of its
+whether to take it: all of it, or some files; see the difference; go on with a comment;
+leave it for later; discard it, into the graveyard. If the branch has moved on meanwhile,
+the work is merged, rebased or goes to a branch of its own, as you want. Each step is that of a command of its
 own (` + "`cco box push`, `attach`, `diff`, `pull`, `prune`" + `), so that you can go on with
 those at any time. The usual box is made or started if need be; of any other you are
 asked. --create does so without a question, and --create=false never.
@@ -125,7 +126,7 @@ func (r *round) showing() showing {
 		asJSON: r.f.asJSON}
 }
 
-// follow shows a run, asks what becomes of it, and goes on with the next if that is wanted.
+// follow shows a run, asks whether to take what it made, and goes on with the next if that is wanted.
 func (r *round) follow(ctx context.Context, rec store.Session, how showing) error {
 	for {
 		now, err := r.shown(ctx, r.s, rec, how)

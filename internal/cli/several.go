@@ -61,11 +61,12 @@ func (r *round) several(ctx context.Context) error {
 // choose asks which session is to be taken, and does with it what the user wants.
 func (r *round) choose(ctx context.Context, ids []string) error {
 	for {
-		answer, err := r.ask(ctx, "Which one? Its id, or a number from 1; nothing leaves them all:")
+		answer, err := r.ask(ctx, "Which one? Its id, or a number from 1; d and that shows it; nothing leaves them all:")
 		if answer = strings.TrimSpace(answer); err != nil || answer == "" {
 			r.IO.Say("all are kept: `cco box compare %s --take ID` takes one", strings.Join(ids, " "))
 			return err
 		}
+		answer, look := strings.CutPrefix(answer, "d ")
 		id, err := r.oneOf(ctx, ids, answer)
 		if err != nil {
 			r.IO.Fail(err)
@@ -74,6 +75,12 @@ func (r *round) choose(ctx context.Context, ids []string) error {
 		now, err := r.s.Get(ctx, id)
 		if err != nil {
 			return err
+		}
+		if look {
+			if err := r.look(ctx, now, r.pull); err != nil {
+				return err
+			}
+			continue
 		}
 		again, next, err := r.settle(ctx, now)
 		if err == nil && again {

@@ -40,6 +40,7 @@ type PullOptions struct {
 	Elsewhere bool
 	Only      []string // paths: one commit of them, and the rest at the session's ref alone
 	Stay      bool     // write the session's ref, and move no branch
+	Join      Join     // what to do if the branch has diverged
 	Seen      string   // what a person has looked at, as PullResult.Seen gives it: nothing else is taken
 }
 
@@ -72,9 +73,10 @@ type PullResult struct {
 	Of       int           `json:"of,omitempty"`      // of how many
 	Halves   []string      `json:"halves,omitempty"`  // renames of which only one side was taken
 
-	head, wip string // as they were published
-	target    string // where the branch goes
-	whole     string // what the chosen paths were taken from
+	head, wip string   // as they were published
+	target    string   // where the branch goes
+	whole     string   // what the chosen paths were taken from, or what was joined with the branch
+	known     []string // commits of the branch, which a join is made on
 }
 
 // Seen names what was shown, so that nothing else is taken in its place.
@@ -182,6 +184,9 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 	}
 	if r.Only = only; err == nil && len(only) > 0 {
 		err = s.pick(ctx, q, repo, &r)
+	}
+	if err == nil && o.Join != "" && q != nil {
+		err = s.join(ctx, q, repo, &r, o.Join)
 	}
 	if err == nil {
 		err = s.pass(ctx, q, r, o)
