@@ -83,6 +83,10 @@ func (v *view) show(e session.Event) {
 			return
 		}
 		v.line(term.Yellow, "✗ "+e.Text)
+	case session.KindNote:
+		if v.console == nil {
+			v.line(term.Dim, "· "+e.Text)
+		}
 	case session.KindOut:
 		if !e.Raw { // other events say what it means
 			v.line("", e.Text)

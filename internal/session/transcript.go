@@ -41,6 +41,7 @@ const (
 	KindAgent  Kind = "agent"  // the agent has started
 	KindEvent  Kind = "event"  // something that the agent did, in Agent
 	KindDoor   Kind = "door"   // something that did not leave the box, and why
+	KindNote   Kind = "note"   // something that a person may ignore
 	KindEnd    Kind = "end"    // the session has ended in the state that Text names
 )
 
