@@ -158,7 +158,7 @@ func TestARunOnABranchThatHasMovedOn(t *testing.T) {
 	if got := d.run("git", "rev-parse", "main", "other~1"); strings.Count(got, mine) != 1 {
 		t.Errorf("main and below other: %s, want main at %s", got, mine)
 	}
-	mine = moves("plan.md", "l.txt")
+	moves("plan.md", "l.txt")
 	d.types("l")
 	d.asked()
 	d.types("")

@@ -24,7 +24,8 @@ func TestEachNameOfAModelIsTakenOrReplacedByItself(t *testing.T) {
 		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("b", 51) + `"}`:     {"Flag it", "flag-it"},
 		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("0", 40) + `"}`:     {"Flag it", "flag-it"},
 		`{"pr_title":"日本語"}`:                                                         {"日本語", slug},
-		"":                                                                           {own, slug}, "sure! here you go: {}": {own, slug}, "[]": {own, slug}, "```json\n{": {own, slug},
+		"":                                                                           {own, slug}, "[]": {own, slug},
+		"sure! here you go: {}": {own, slug}, "```json\n{": {own, slug},
 	} {
 		got, notes := NameTask("# Add a flag\n", answer)
 		if got != want || got.Check() != nil {

@@ -293,7 +293,7 @@ func TestGeminiEndsWithAllThatItSaidLast(t *testing.T) {
 
 // Guards against a note of claude's makers to themselves as the reason for an end.
 func TestClaudesDiagnosticsAreNoReason(t *testing.T) {
-	r := claudeResult{Subtype: "error_during_execution", Errors: []any{"[ede_diagnostic] result_type=user", "no space left"}}
+	r := claudeResult{Subtype: "error_during_execution", Errors: []any{"[ede_diagnostic] x=y", "no space left"}}
 	if got := r.words(); got != "no space left" {
 		t.Errorf("%q", got)
 	}

@@ -36,8 +36,8 @@ func TestCleanupByForceEndsTheAgentAndKeepsItsWork(t *testing.T) {
 				t.Fatal(r.Story(id))
 			}
 			words := must.Get(os.Create(filepath.Join(t.TempDir(), "words")))(t)
-			first := must.Get(proc.Start(t.Context(), proc.Cmd{Argv: []string{filepath.Join(r.Bin, "cco"), "cruise", "cleanup", id},
-				Dir: r.Repo, Env: r.Env, Stderr: words}))(t)
+			argv := []string{filepath.Join(r.Bin, "cco"), "cruise", "cleanup", id}
+			first := must.Get(proc.Start(t.Context(), proc.Cmd{Argv: argv, Dir: r.Repo, Env: r.Env, Stderr: words}))(t)
 			if !r.Until(func() bool {
 				said := must.Get(os.ReadFile(words.Name()))(t)
 				return strings.Contains(string(said), "`cco cruise cleanup "+id+" --force`")

@@ -45,8 +45,8 @@ func (m *doorman) entry(e broker.Entry) {
 	case e.Decision == broker.Refused && slices.Contains(m.agent.Chatter, e.Allow):
 		m.once(session.KindNote, "refused, and harmless: what "+m.agent.Name+" asks for by itself, for updates and telemetry")
 	case e.Decision == broker.Refused && e.Allow != "":
-		m.once(session.KindDoor, fmt.Sprintf("a connection was refused: %s; `cco box net allow %s --box %s` would allow it", e.Reason, e.Allow,
-			m.box))
+		m.once(session.KindDoor, fmt.Sprintf("a connection was refused: %s; `cco box net allow %s --box %s` would allow it",
+			e.Reason, e.Allow, m.box))
 	}
 }
 

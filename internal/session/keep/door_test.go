@@ -12,7 +12,8 @@ import (
 // Guards against red lines about what nobody has to do anything about.
 func TestTheDoormanTellsOfWhatMatters(t *testing.T) {
 	var told []string
-	m := doorman{box: "b", session: "3f9c01aa", agent: roster.Row{Name: "codex", Chatter: []string{"t.example", "u.example"}},
+	codex := roster.Row{Name: "codex", Chatter: []string{"t.example", "u.example"}}
+	m := doorman{box: "b", session: "3f9c01aa", agent: codex,
 		tell: func(kind session.Kind, words string) { told = append(told, string(kind)+": "+words) }}
 	for _, e := range []broker.Entry{
 		{Decision: broker.Refused, Allow: "t.example", Reason: "t.example:443 is not allowed"},
