@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"doctor": {"agent", "agent/install", "box", "proc"},
 	"session": {"agent", "agent/event", "agent/roster", "audit", "box", "broker", "canary", "door", "gate", "git",
 		"git/quarantine", "graveyard", "inside", "proc", "socket", "store", "tree", "whole"},
-	"session/keep": {"agent", "agent/event", "audit", "box", "broker", "canary", "door", "git", "guard",
+	"session/keep": {"agent", "agent/event", "agent/roster", "audit", "box", "broker", "canary", "door", "git", "guard",
 		"guard/discover", "guard/settings", "inside", "inside/gitwrap", "proc", "session", "socket", "store", "term",
 		"tree", "vt"},
 	"graveyard":     {"tree", "whole"},

@@ -154,6 +154,15 @@ func DefaultBackend() string {
 	return "" // no backend knows the system, which says so when a box is made
 }
 
+// records gives the records of all boxes, without what runs them.
+func (a *App) records() *box.Boxes { return &box.Boxes{Data: a.Dirs.Data, Usual: a.usual} }
+
+// usual is the box that commands mean if none is named.
+func (a *App) usual() string {
+	cfg, _ := a.ConfigIn(RepoTop(a.Dir))
+	return cfg.Box.Name
+}
+
 // Boxes gives all boxes.
 func (a *App) Boxes() (*box.Boxes, error) {
 	var p parts
@@ -173,6 +182,7 @@ func (a *App) Boxes() (*box.Boxes, error) {
 	}
 	return &box.Boxes{
 		Data:  a.Dirs.Data,
+		Usual: a.usual,
 		Now:   time.Now,
 		Files: provision.Files,
 		Way: func(ctx context.Context, b *box.Box) (*box.Way, func(), error) {

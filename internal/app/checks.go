@@ -87,7 +87,7 @@ type Verified struct {
 // Verified gives the outcome of the last verify of a box; nil if there was none.
 func (a *App) Verified(name string) (*Verified, error) {
 	v := &Verified{}
-	data, err := os.ReadFile(filepath.Join((&box.Boxes{Data: a.Dirs.Data}).Dir(name), verifiedFile))
+	data, err := os.ReadFile(filepath.Join(a.records().Dir(name), verifiedFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ func (a *App) Template(name string, c config.Box) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	boxes := &box.Boxes{Data: a.Dirs.Data}
+	boxes := a.records()
 	return lima.Template(&box.Box{Name: name, Spec: spec, Exchange: boxes.Exchange()})
 }
 

@@ -16,7 +16,7 @@ import (
 // together. It checks everything for all of them before the first begins. If one can't begin all the same, those that
 // have are given with the error.
 func (a *App) PushAll(ctx context.Context, s *session.Service, cfg config.Config, o session.PushOptions,
-	agents []string) (begun []store.Session, err error) {
+	agents []string, may Making) (begun []store.Session, err error) {
 	each := func(do func(session.PushOptions) error) error {
 		for _, name := range agents {
 			one := o
@@ -47,11 +47,14 @@ func (a *App) PushAll(ctx context.Context, s *session.Service, cfg config.Config
 		})
 		return len(begun) > 0, err
 	}
-	if a.lacks(ctx, s, cfg, o.Box, true) {
+	lacks, err := a.lacks(ctx, s, cfg, o.Box, may)
+	switch {
+	case err != nil:
+	case lacks:
 		err = a.CreateFor(ctx, o.Box, cfg, func(b *box.Box) error {
 			return each(func(o session.PushOptions) error { return s.CanPush(ctx, o, b) })
 		}, start)
-	} else {
+	default:
 		_, err = start()
 	}
 	if err != nil && len(begun) > 0 {

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/store"
 )
 
 // Model gives access to an agent's model from the host itself.
 func (a *App) Model(ctx context.Context, rec store.Session) (broker.Upstream, error) {
-	b, err := (&box.Boxes{Data: a.Dirs.Data}).Record(rec.Box)
+	b, err := a.records().Record(rec.Box)
 	if err != nil {
 		return broker.Upstream{}, err
 	}

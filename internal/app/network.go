@@ -46,7 +46,7 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 	if _, err := a.permits(ctx, b.Spec, cfg, known); err != nil {
 		return c, err
 	}
-	boxes := &box.Boxes{Data: a.Dirs.Data}
+	boxes := a.records()
 	c.Allowed = func() []broker.Rule {
 		spec := b.Spec
 		if now, err := boxes.Record(b.Name); err == nil {

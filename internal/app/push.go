@@ -20,11 +20,24 @@ func (a *App) RunOptions(cfg config.Config) session.PushOptions {
 	}}
 }
 
-// Push hands a plan to an agent. With create it makes or starts the box if need be; without it, only the usual box
-// where nothing needs to be asked for that.
+// Making decides whether a box is made or started for a push. Missing says what it lacks; plain, that it is the usual
+// box and of a backend that needs no question.
+type Making func(missing error, plain bool) (bool, error)
+
+// PlainBox makes or starts a box only where that needs no question.
+func PlainBox(_ error, plain bool) (bool, error) { return plain, nil }
+
+// Push hands a plan to an agent. It makes or starts the box first, if need be and if that may be.
 func (a *App) Push(ctx context.Context, s *session.Service, cfg config.Config, o session.PushOptions,
-	create bool) (rec store.Session, err error) {
-	if o.Resume != "" || !a.lacks(ctx, s, cfg, o.Box, create) {
+	may Making) (rec store.Session, err error) {
+	lacks := false
+	if o.Resume == "" {
+		lacks, err = a.lacks(ctx, s, cfg, o.Box, may)
+	}
+	if err != nil {
+		return rec, err
+	}
+	if !lacks {
 		return s.Push(ctx, o)
 	}
 	err = a.CreateFor(ctx, o.Box, cfg, func(b *box.Box) error { return s.CanPush(ctx, o, b) },
@@ -36,18 +49,14 @@ func (a *App) Push(ctx context.Context, s *session.Service, cfg config.Config, o
 }
 
 // lacks says that a box has to be made or started first, and may be.
-func (a *App) lacks(ctx context.Context, s *session.Service, cfg config.Config, name string, create bool) bool {
-	_, _, err := s.Boxes.Ready(ctx, name)
-	_, missing := errors.AsType[*box.NotFoundError](err)
-	if !missing && !errors.Is(err, box.ErrNotRunning) {
-		return false // it runs, or has other troubles, which the push tells
-	}
-	if create {
-		return true
+func (a *App) lacks(ctx context.Context, s *session.Service, cfg config.Config, name string, may Making) (bool, error) {
+	_, _, missing := s.Boxes.Ready(ctx, name)
+	if !errors.As(missing, new(*box.NotFoundError)) && !errors.Is(missing, box.ErrNotRunning) {
+		return false, nil // it runs, or has other troubles, which the push tells
 	}
 	backend := cmp.Or(cfg.Box.Backend, DefaultBackend())
 	if b, err := s.Boxes.Record(name); err == nil {
 		backend = b.Backend
 	}
-	return name == cfg.Box.Name && find(backend).Plain
+	return may(missing, name == cfg.Box.Name && find(backend).Plain)
 }

@@ -27,7 +27,7 @@ func (a *App) Allow(ctx context.Context, name string, args []string) (mode strin
 		}
 		known = append(known, s)
 	}
-	boxes := &box.Boxes{Data: a.Dirs.Data}
+	boxes := a.records()
 	err = boxes.Change(ctx, name, func(spec *box.Spec) error {
 		mode = spec.Mode()
 		for _, r := range rules {
@@ -48,7 +48,7 @@ func (a *App) Deny(ctx context.Context, name string, cfg config.Config, args []s
 		return nil, err
 	}
 	rules = append(rules, named...)
-	boxes := &box.Boxes{Data: a.Dirs.Data}
+	boxes := a.records()
 	return rules, boxes.Change(ctx, name, func(spec *box.Spec) error {
 		for _, r := range rules {
 			if !slices.Contains(spec.Allow, r) && !slices.Contains(spec.Sets, r) {
@@ -113,7 +113,7 @@ type Reachable struct {
 
 // Reach lists what a box may reach.
 func (a *App) Reach(ctx context.Context, cfg config.Config, name string) (Reachable, error) {
-	boxes := &box.Boxes{Data: a.Dirs.Data}
+	boxes := a.records()
 	b, err := boxes.Record(name)
 	if err != nil {
 		return Reachable{}, err

@@ -118,20 +118,34 @@ type Mount struct {
 var ErrNotRunning = errors.New("sandbox not running")
 
 // NotRunningError names a box that is stopped. It is an ErrNotRunning.
-type NotRunningError struct{ Name string }
+type NotRunningError struct {
+	Name  string
+	Usual bool // commands mean it if none is named
+}
 
 func (e *NotRunningError) Error() string {
-	return fmt.Sprintf("%v, run `cco box start %s`", ErrNotRunning, e.Name)
+	return fmt.Sprintf("%v, run `cco box start%s`", ErrNotRunning, argument(e.Name, e.Usual))
 }
 
 // Is makes it match ErrNotRunning.
 func (e *NotRunningError) Is(target error) bool { return target == ErrNotRunning }
 
 // NotFoundError names a box that does not exist.
-type NotFoundError struct{ Name string }
+type NotFoundError struct {
+	Name  string
+	Usual bool // commands mean it if none is named
+}
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("sandbox not created, run `cco box create %s`", e.Name)
+	return fmt.Sprintf("sandbox not created, run `cco box create%s`", argument(e.Name, e.Usual))
+}
+
+// argument names a box in a command, unless the command means it anyway.
+func argument(name string, usual bool) string {
+	if usual {
+		return ""
+	}
+	return " " + name
 }
 
 // AcceptNoKernel is the weaker mode, in a worktree box, in which agents run as the user and nothing holds them.

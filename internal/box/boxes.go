@@ -26,6 +26,8 @@ type Boxes struct {
 	Files   func() []File // the files for a box's home; nil means none
 	// Way opens a way out for a box's setup commands. If it is nil, they have none.
 	Way func(ctx context.Context, b *Box) (way *Way, done func(), err error)
+	// Usual is the box that commands mean if none is named; errors about it give commands without a name.
+	Usual func() string
 }
 
 // Status describes a box in a listing.
@@ -79,6 +81,8 @@ func (s *Boxes) Find(name string) (*Box, Driver, error) {
 	return b, d, err
 }
 
+func (s *Boxes) usual(name string) bool { return s.Usual != nil && s.Usual() == name }
+
 // Record reads the record alone, which needs no driver.
 func (s *Boxes) Record(name string) (*Box, error) {
 	if err := CheckName(name); err != nil {
@@ -86,7 +90,7 @@ func (s *Boxes) Record(name string) (*Box, error) {
 	}
 	data, err := os.ReadFile(filepath.Join(s.Dir(name), "box.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &NotFoundError{Name: name}
+		return nil, &NotFoundError{Name: name, Usual: s.usual(name)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("box %s: %w", name, err)
@@ -112,7 +116,7 @@ func (s *Boxes) Ready(ctx context.Context, name string) (*Box, Driver, error) {
 		return nil, nil, fmt.Errorf("box %s: %w", name, err)
 	}
 	if !running {
-		return nil, nil, &NotRunningError{Name: name}
+		return nil, nil, &NotRunningError{Name: name, Usual: s.usual(name)}
 	}
 	return b, d, nil
 }

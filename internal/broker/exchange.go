@@ -164,6 +164,9 @@ func (x *exchange) end(err error) {
 	}
 }
 
+// ClientGone is the error of a request whose sender did not wait for the answer.
+const ClientGone = "the client went away"
+
 // fail answers the box when the model gave no answer.
 func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_, _, refused := x.wanted()
@@ -179,7 +182,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 		x.answerError(w, http.StatusGatewayTimeout, Failed, "nothing moved for too long")
 	case r.Context().Err() != nil:
 		x.left = true
-		x.entry.Decision, x.entry.Error = Failed, "the client went away"
+		x.entry.Decision, x.entry.Error = Failed, ClientGone
 	default:
 		status, why := trouble(err)
 		x.answerError(w, status, Failed, why)

@@ -114,7 +114,7 @@ func (x *exchange) pass(w http.ResponseWriter, r *http.Request) {
 	case d.calls <- struct{}{}:
 		defer func() { <-d.calls }()
 	case <-r.Context().Done():
-		x.entry.Decision, x.entry.Error = Failed, "the client went away"
+		x.entry.Decision, x.entry.Error = Failed, ClientGone
 		return
 	}
 	if x.call.billed {

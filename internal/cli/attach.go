@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -250,9 +251,24 @@ func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) err
 	case s.MadeNothing(rec):
 		a.IO.Printf("Session %s ended and changed nothing. See what it said: cco box logs %s\n", rec.ID, rec.ID)
 	default:
+		if words := figures(s, rec); words != "" {
+			a.IO.Printf("%s\n", words)
+		}
 		a.IO.Printf("Session %s complete. Pull with: cco box pull %s\n", rec.ID, rec.ID)
 	}
 	return nil
+}
+
+// figures are what a session has made, and what that cost; "" if nothing is known.
+func figures(s *session.Service, rec store.Session) string {
+	var parts []string
+	if commits, files := s.Made(rec); commits > 0 {
+		parts = append(parts, count(commits, "commit"), count(files, "file"))
+	}
+	if rec.Spent.Cost > 0 {
+		parts = append(parts, dollarWords(rec.Spent.Cost, rec.Spent.Estimate))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // passInterrupts makes Ctrl-C ask the agent to stop, and the next one kill it. On a terminal the first only says so: it

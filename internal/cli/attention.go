@@ -144,7 +144,11 @@ func (a *commands) showNeeds(needs []session.Need, f attentionFlags) error {
 			parts = append(parts, fmt.Sprintf("%d %s", n, g.Word))
 		}
 	}
-	a.IO.Printf("%s: %s\n", counted(len(needs), "waits", "wait"), strings.Join(parts, ", "))
+	verb := "wait"
+	if len(needs) == 1 {
+		verb = "waits"
+	}
+	a.IO.Printf("%d %s: %s\n", len(needs), verb, strings.Join(parts, ", "))
 	return nil
 }
 

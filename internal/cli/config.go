@@ -103,6 +103,9 @@ setting can't be, and what looks like a secret, is refused, and nothing changes.
 			case back && len(args) > 1:
 				return app.Usagef("--default goes without a value")
 			case !back && len(args) == 1:
+				if _, err := a.Setting(args[0]); err != nil {
+					return err
+				}
 				return app.Usagef("what should %s be? Give a value, or --default to take it back", args[0])
 			}
 			return nil

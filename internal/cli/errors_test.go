@@ -93,6 +93,17 @@ func TestUsage(t *testing.T) {
 		{"box kill 00000000", 3, noSession},
 		{"box diff 00000000", 3, noSession},
 		{"box status nothere", 3, noBox},
+		{"config get agent", 2, "no setting \"agent\", see `cco config list`: did you mean `agent.default` or `agent.model`"},
+		{"config get limit.day_cost", 2, "did you mean `limits.day_cost`\\?$"},
+		{"config set limit.day_cost", 2, "no setting \"limit.day_cost\".*did you mean `limits.day_cost`\\?$"},
+		{"config set limit.day_cost 5", 2, "no setting \"limit.day_cost\".*did you mean `limits.day_cost`\\?$"},
+		{"box push -m x --timeout 5", 2,
+			"missing unit in duration \"5\": did you mean `5s` or `5m`\\? See `cco box push --help`"},
+		{"run -m x --timeout five", 2, "invalid argument \"five\" for \"--timeout\" flag.*, see `cco run --help`"},
+		{"run -m x --idle-timeout 5", 2, "--idle-timeout: \"5\" is not a duration; write it like"},
+		// The usual box needs no name.
+		{"box status", 3, "sandbox not created, run `cco box create`$"},
+		{"box net list", 3, "sandbox not created, run `cco box create`$"},
 
 		// Nothing was made.
 		{"box list --json", 0, `^\[\]$`},
@@ -115,7 +126,12 @@ func TestErrors(t *testing.T) {
 	t.Run("in", func(t *testing.T) {
 		for in, answers := range map[string][]answer{
 			"repo": {
-				{"box push nosuch.md --agent script", 1, "plan file not found: nosuch.md"},
+				{"box push nosuch.md --agent script", 1, "plan file not found: nosuch.md$"},
+				{"run nosuch.md --agent script", 1, "plan file not found: nosuch.md$"},
+				{"run plam.md --agent script", 1, "plan file not found: plam.md: did you mean `plan.md`\\?$"},
+				{"run Add␣a␣flag --agent script", 1, "plan file not found: Add a flag: did you mean `-m \"Add a flag\"`\\?$"},
+				{"run plan.md --agent codx", 2, `no agent "codx"; there are .*: did you mean .codex.\?$`},
+				{"box shell stoped", 3, "cco box create stoped`: did you mean `stopped`\\?$"},
 				{"box push . --agent script", 1, "not a regular file"},
 				{"box push plan.md --agent nonsense", 2, `no agent "nonsense"`},
 				{"box push plan.md --agent script --model gpt", 2, "the agent script uses no model"},

@@ -49,7 +49,7 @@ func (a *commands) askFor(ctx context.Context, found gate.Group, patch session.P
 	for {
 		a.IO.Settle()
 		_, _ = fmt.Fprintf(a.IO.Err, "Take %s of kind %s? [y/N, d shows the whole patch] ",
-			counted(found.Count, "change", "changes"), found.Kind)
+			count(found.Count, "change"), found.Kind)
 		line, err := a.IO.Line(ctx)
 		if errors.Is(err, io.EOF) {
 			return false, nil // a closed terminal is a no

@@ -21,6 +21,7 @@ import (
 	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 func netLogCommand(a *commands) *cobra.Command {
@@ -186,7 +187,7 @@ func (a *commands) netEntry(e broker.Entry) {
 		more = append(more, "by "+e.Rule)
 	}
 	if e.Spend != nil {
-		more = append(more, fmt.Sprintf("%d tokens", e.Spend.Tokens()))
+		more = append(more, unit.Count(e.Spend.Tokens(), "token"))
 		if e.Spend.Cost > 0 {
 			more = append(more, dollarWords(e.Spend.Cost, e.Estimate))
 		}
@@ -194,7 +195,7 @@ func (a *commands) netEntry(e broker.Entry) {
 	if e.Count > 1 && e.Decision != broker.Lost {
 		more = append(more, fmt.Sprintf("%d times", e.Count))
 	}
-	more = append(more, fmt.Sprintf("%d bytes out, %d in, %d ms", e.In, e.Out, e.Millis))
+	more = append(more, fmt.Sprintf("%s out, %d in, %d ms", unit.Count(e.In, "byte"), e.Out, e.Millis))
 	a.IO.Printf("%s  %s  %s  %s  %s\n", a.IO.Paint(term.Dim, e.Time.Local().Format("2006-01-02 15:04:05")),
 		safetext.Text(e.Session),
 		a.IO.Paint(colour, string(e.Decision)), safetext.Text(what), safetext.Text(strings.Join(more, "; ")))

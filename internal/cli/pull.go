@@ -18,6 +18,7 @@ import (
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // pullFlags are those of a pull beside its options.
@@ -391,7 +392,7 @@ func (a *commands) diffstat(s git.Summary) {
 	const most = 30
 	for i, f := range s.Files {
 		if i == most {
-			a.IO.Printf("  … and %d more files\n", len(s.Files)-most)
+			a.IO.Printf("  … and %s\n", count(len(s.Files)-most, "more file"))
 			break
 		}
 		if f.Binary {
@@ -407,14 +408,7 @@ func (a *commands) diffstat(s git.Summary) {
 	}
 }
 
-func count(n int, what string) string { return counted(n, what, what+"s") }
-
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
+func count(n int, what string) string { return unit.Count(n, what) }
 
 func short(sha string) string { return sha[:min(10, len(sha))] }
 

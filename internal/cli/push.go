@@ -21,7 +21,8 @@ import (
 
 type pushFlags struct {
 	message, box, agent, model, resume, again string
-	headless, detach, create, asJSON          bool
+	headless, detach, asJSON                  bool
+	create, createSet                         bool // --create, and that it was given
 	depth                                     int
 	run                                       runFlags
 }
@@ -34,7 +35,8 @@ func pushCommand(a *commands) *cobra.Command {
 a box. Only committed work travels; a plan that isn't committed is sent along as
 a file. The agent works in a clone of its own, on the branch that is checked out.
 The usual box is made or started if need be where that needs no question (native);
-with --create so is any other.
+of any other you are asked on a terminal. --create does so without a question, and
+--create=false never.
 
 On a terminal the agent runs on one that you watch and can type into. With
 --headless, with --detach or without a terminal, its output is printed, and
@@ -55,7 +57,6 @@ work. Closing the terminal changes nothing.
 	}
 	f.add(c)
 	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the agent has started")
-	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().StringVar(&f.again, "again", "", "the plan and the commits that session `ID` began with, in a new session")
 	_ = c.RegisterFlagCompletionFunc("again", completeFirst(a.sessionIDs))
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print the session as JSON in the end; the agent's output goes to stderr")
@@ -66,6 +67,7 @@ work. Closing the terminal changes nothing.
 func (f *pushFlags) add(c *cobra.Command) {
 	c.Flags().StringVarP(&f.message, "message", "m", "", "the plan itself, instead of a file")
 	c.Flags().StringVar(&f.box, "box", "", "the box (default "+box.DefaultName+", or the setting box.name)")
+	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be, or with =false never")
 	c.Flags().StringVar(&f.agent, "agent", "", strings.Join(agent.Names(), ", ")+
 		"; script carries out a plan's shell fences (default: the setting agent.default, or the session's)")
 	c.Flags().StringVar(&f.model, "model", "",
@@ -78,6 +80,7 @@ func (f *pushFlags) add(c *cobra.Command) {
 
 // check refuses what does not go together.
 func (f *pushFlags) check(cmd *cobra.Command, args []string) error {
+	f.createSet = cmd.Flags().Changed("create")
 	switch {
 	case len(args) == 1 && cmd.Flags().Changed("message"):
 		return app.Usagef("give a plan or -m TEXT, not both")
@@ -104,11 +107,26 @@ func (a *commands) push(ctx context.Context, s *session.Service, f pushFlags, ar
 		since: time.Now(), interactive: o.Interactive, detach: f.detach, asJSON: f.asJSON, bell: cfg.Notify.Bell,
 		terminal: cfg.Terminal,
 	}
-	rec, err := a.Push(ctx, s, cfg, o, f.create)
+	rec, err := a.Push(ctx, s, cfg, o, a.making(ctx, f, o.Box, a.IO.InTTY && a.IO.ErrTTY && !f.asJSON))
 	if err != nil {
 		return err
 	}
 	return a.showRun(ctx, s, rec, shown)
+}
+
+// making asks about a box that has to be made or started first, unless a flag has said so or nobody has to be asked.
+func (a *commands) making(ctx context.Context, f pushFlags, name string, asking bool) app.Making {
+	return func(missing error, plain bool) (bool, error) {
+		switch {
+		case f.createSet:
+			return f.create, nil
+		case plain || !asking:
+			return plain, nil
+		case errors.Is(missing, box.ErrNotRunning):
+			return Ask(ctx, a.IO, "Box "+name+" is not running. Start it?")
+		}
+		return Ask(ctx, a.IO, "There is no box "+name+". Create it?")
+	}
 }
 
 // showRun follows a run that has just begun, or waits until its agent is at work.

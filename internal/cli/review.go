@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,10 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
-const choices = `  a  take all                s  take some files   l  look at it
-  c  go on, with a comment   q  leave it          d  throw it away`
-
-// review shows what came and asks what becomes of it, until that is clear.
+// review shows what came and asks whether to take it, until that is clear.
 func (r *round) review(ctx context.Context, now store.Session) (again bool, next store.Session, err error) {
 	o := r.pull
 	o.Partial = now.State != store.Done
@@ -42,31 +38,29 @@ func (r *round) review(ctx context.Context, now store.Session) (again bool, next
 	}
 	o.Seen = came.Seen()
 	for {
-		r.IO.Settle()
-		_, _ = fmt.Fprintln(r.IO.Err, choices)
-		choice, err := r.ask(ctx, "What becomes of it?")
+		choice, err := r.ask(ctx, takeWhat(came)+" [a]ll [s]ome [d]iff [c]omment [l]ater [x] discard")
 		if err != nil {
 			return false, now, err
 		}
 		done := true
 		switch strings.ToLower(strings.TrimSpace(choice)) {
 		case "a":
-			err = r.take(ctx, now, o)
+			done, err = r.take(ctx, now, o)
 		case "s":
 			done, err = r.takeSome(ctx, now, came, o)
-		case "l":
+		case "d":
 			done, err = false, r.look(ctx, now, o)
 		case "c":
 			if next, err = r.comment(ctx, now); err == nil && next.ID != "" {
 				return true, next, nil
 			}
 			done = false
-		case "q", "":
+		case "l", "":
 			r.kept(now)
-		case "d":
+		case "x":
 			err = r.throwAway(ctx, now)
 		default:
-			r.IO.Say("one of a, s, l, c, q and d")
+			r.IO.Say("one of a, s, d, c, l and x")
 			done = false
 		}
 		switch {
@@ -80,6 +74,18 @@ func (r *round) review(ctx context.Context, now store.Session) (again bool, next
 	}
 }
 
+// takeWhat is the question about what came.
+func takeWhat(came session.PullResult) string {
+	switch n := len(came.Summary.Commits) + came.Summary.More; n {
+	case 0:
+		return "Take this work?"
+	case 1:
+		return "Take this commit?"
+	default:
+		return "Take these " + count(n, "commit") + "?"
+	}
+}
+
 // mendable says that what went wrong changed nothing, and another choice may work.
 func mendable(err error) bool {
 	_, state := errors.AsType[git.StateError](err)
@@ -89,13 +95,59 @@ func mendable(err error) bool {
 	return state || held || usage || typed
 }
 
-// take brings the work, without showing it a second time.
-func (r *round) take(ctx context.Context, now store.Session, o session.PullOptions) error {
+// take brings the work, without showing it a second time. To a branch that has moved on it goes as the user wants, if
+// at all.
+func (r *round) take(ctx context.Context, now store.Session, o session.PullOptions) (taken bool, err error) {
 	if len(o.Only) == 0 {
 		o.Gate.Show = nil
 	}
-	got, err := r.s.Pull(ctx, now.ID, o)
-	return r.tellPulled(got, err, false)
+	for {
+		got, err := r.s.Pull(ctx, now.ID, o)
+		moved, diverged := errors.AsType[*git.DivergedError](err)
+		_, conflict := errors.AsType[*git.ConflictError](err)
+		_, merges := errors.AsType[*git.MergesError](err)
+		if !diverged && !conflict && !merges {
+			return true, r.tellPulled(got, err, false)
+		}
+		r.IO.Settle()
+		question := "Take it another way?"
+		if diverged {
+			question = "Branch " + git.Quote(moved.Branch) + " has moved on. Take it?"
+		} else {
+			r.IO.Fail(err)
+		}
+		if o.Join, o.Branch, err = r.otherWay(ctx, now, o, question); err != nil || o.Join == "" && o.Branch == "" {
+			return false, err
+		}
+	}
+}
+
+// otherWay asks how work comes to a branch that has moved on; without an answer not at all.
+func (r *round) otherWay(ctx context.Context, now store.Session, o session.PullOptions,
+	question string) (how session.Join, branch string, err error) {
+	for {
+		choice, err := r.ask(ctx, question+" [m]erge [r]ebase [b]ranch [d]iff [l]ater")
+		if err != nil {
+			return "", "", err
+		}
+		switch strings.ToLower(strings.TrimSpace(choice)) {
+		case "m":
+			return session.Merge, "", nil
+		case "r":
+			return session.Rebase, "", nil
+		case "b":
+			name, err := r.ask(ctx, "The name of the new branch:")
+			return "", strings.TrimSpace(name), err
+		case "d":
+			if err := r.look(ctx, now, o); err != nil {
+				return "", "", err
+			}
+		case "l", "":
+			return "", "", nil
+		default:
+			r.IO.Say("one of m, r, b, d and l")
+		}
+	}
 }
 
 // takeSome asks for files by their numbers, and brings those. Taken is false if none was named.
@@ -104,14 +156,19 @@ func (r *round) takeSome(ctx context.Context, now store.Session, came session.Pu
 	for i, f := range came.Summary.Files {
 		r.IO.Printf("%4d  %s\n", i+1, f.Path)
 	}
-	line, err := r.ask(ctx, "Which? Numbers like 1 3-5, or paths:")
+	line, err := r.ask(ctx, "Which? Numbers like 1 3-5, or paths; d shows them:")
+	if strings.TrimSpace(line) == "d" {
+		if err = r.look(ctx, now, o); err == nil {
+			return r.takeSome(ctx, now, came, o)
+		}
+	}
 	if err != nil || strings.TrimSpace(line) == "" {
 		return false, err
 	}
 	if o.Only, err = chosenFiles(line, came); err != nil {
 		return false, err
 	}
-	return true, r.take(ctx, now, o)
+	return r.take(ctx, now, o)
 }
 
 // chosenFiles reads numbers, ranges of them and paths.

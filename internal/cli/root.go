@@ -40,7 +40,7 @@ func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		a.completeFlags(root)
 	}
-	err = a.mistaken(ctx, root.ExecuteContext(ctx))
+	err = a.withMeant(ctx, a.mistaken(ctx, root.ExecuteContext(ctx)))
 	io.Settle()
 	code := ExitCode(err)
 	if err != nil && wantsJSON(args) {
@@ -174,7 +174,7 @@ branch moves.
 	c.PersistentFlags().BoolVarP(&a.IO.Quiet, "quiet", "q", false, "say only results, warnings and errors")
 	c.PersistentFlags().BoolVar(&a.IO.Verbose, "verbose", false, "say more")
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return app.Usagef("%w%s", err, advice(nearFlags(cmd, err), cmd.CommandPath()))
+		return app.Usagef("%w%s", err, advice(append(nearFlags(cmd, err), withUnits(err)...), cmd.CommandPath()))
 	})
 	c.AddCommand(runCommand(a), boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), costCommand(a),
 		guardCommand(a), configCommand(a), keysCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))

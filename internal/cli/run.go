@@ -27,10 +27,12 @@ func runCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use: "run [PLAN | - | -m TEXT]", Short: "Hand a plan to an agent, and take what it made", Args: AtMost(1),
 		Long: `Hand a plan to an agent in a box, show its work, and in the end show what came and ask
-what becomes of it: take all of it, or some files; look at it; go on with a comment;
-leave it; throw it away, into the graveyard. Each step is that of a command of its
+whether to take it: all of it, or some files; see the difference; go on with a comment;
+leave it for later; discard it, into the graveyard. If the branch has moved on meanwhile,
+the work is merged, rebased or goes to a branch of its own, as you want. Each step is that of a command of its
 own (` + "`cco box push`, `attach`, `diff`, `pull`, `prune`" + `), so that you can go on with
-those at any time. The box is made or started if need be.
+those at any time. The usual box is made or started if need be; of any other you are
+asked. --create does so without a question, and --create=false never.
 
 With --agents several agents get the same plan, a session each, and work at the same
 time. --max-cost and --max-tokens are one budget for all of them. In the end they stand
@@ -104,11 +106,19 @@ func (a *commands) run(ctx context.Context, s *session.Service, f roundFlags, ar
 		return r.several(ctx)
 	}
 	how := r.showing()
-	rec, err := a.Push(ctx, s, r.cfg, r.push, true)
+	rec, err := a.Push(ctx, s, r.cfg, r.push, r.making(ctx))
 	if err != nil {
 		return err
 	}
 	return r.follow(ctx, rec, how)
+}
+
+// making is that of a push, but that the usual box is always made.
+func (r *round) making(ctx context.Context) app.Making {
+	ask := r.commands.making(ctx, r.f.pushFlags, r.push.Box, r.asking)
+	return func(missing error, plain bool) (bool, error) {
+		return ask(missing, plain || r.push.Box == r.cfg.Box.Name)
+	}
 }
 
 func (r *round) showing() showing {
@@ -116,7 +126,7 @@ func (r *round) showing() showing {
 		asJSON: r.f.asJSON}
 }
 
-// follow shows a run, asks what becomes of it, and goes on with the next if that is wanted.
+// follow shows a run, asks whether to take what it made, and goes on with the next if that is wanted.
 func (r *round) follow(ctx context.Context, rec store.Session, how showing) error {
 	for {
 		now, err := r.shown(ctx, r.s, rec, how)
@@ -154,7 +164,7 @@ func (r *round) settle(ctx context.Context, now store.Session) (again bool, next
 	if err = r.tellPulled(got, err, r.f.asJSON); err != nil {
 		return false, now, err
 	}
-	return false, now, &notTakenError{"cco box pull " + now.ID + "`, or use `--yes"}
+	return false, now, &notTakenError{"because nobody can be asked", "cco box pull " + now.ID + "`, or use `--yes"}
 }
 
 // answerQuestion lets the user answer an agent that has a question.
@@ -175,11 +185,11 @@ func (r *round) kept(now store.Session) {
 		"goes on, `cco box prune %[1]s --force` throws it away", now.ID, session.PartialFlag(now))
 }
 
-// notTakenError says that nobody was there to decide.
-type notTakenError struct{ Take string }
+// notTakenError says that nobody has decided.
+type notTakenError struct{ Why, Take string }
 
 func (e *notTakenError) Error() string {
-	return "nothing was taken, because nobody can be asked: take it with `" + e.Take + "`"
+	return "nothing was taken, " + e.Why + ": take it with `" + e.Take + "`"
 }
 
 // ask asks for a line. A closed terminal says nothing.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // several lets several agents work on the plan, and the user take what one of them made.
 func (r *round) several(ctx context.Context) error {
 	r.push.Interactive = false
-	begun, err := r.PushAll(ctx, r.s, r.cfg, r.push, r.f.agents)
+	begun, err := r.PushAll(ctx, r.s, r.cfg, r.push, r.f.agents, r.making(ctx))
 	r.IO.Settle()
 	if err != nil {
 		return err
@@ -54,7 +53,7 @@ func (r *round) several(ctx context.Context) error {
 		return err
 	}
 	if !r.asking {
-		return &notTakenError{Take: fmt.Sprintf("cco box compare %s --take ID", strings.Join(ids, " "))}
+		return &notTakenError{"because one has to be chosen", "cco box compare " + strings.Join(ids, " ") + " --take ID"}
 	}
 	return r.choose(ctx, ids)
 }
@@ -62,11 +61,12 @@ func (r *round) several(ctx context.Context) error {
 // choose asks which session is to be taken, and does with it what the user wants.
 func (r *round) choose(ctx context.Context, ids []string) error {
 	for {
-		answer, err := r.ask(ctx, "Which one? Its id, or a number from 1; nothing leaves them all:")
+		answer, err := r.ask(ctx, "Which one? Its id, or a number from 1; d and that shows it; nothing leaves them all:")
 		if answer = strings.TrimSpace(answer); err != nil || answer == "" {
 			r.IO.Say("all are kept: `cco box compare %s --take ID` takes one", strings.Join(ids, " "))
 			return err
 		}
+		answer, look := strings.CutPrefix(answer, "d ")
 		id, err := r.oneOf(ctx, ids, answer)
 		if err != nil {
 			r.IO.Fail(err)
@@ -75,6 +75,12 @@ func (r *round) choose(ctx context.Context, ids []string) error {
 		now, err := r.s.Get(ctx, id)
 		if err != nil {
 			return err
+		}
+		if look {
+			if err := r.look(ctx, now, r.pull); err != nil {
+				return err
+			}
+			continue
 		}
 		again, next, err := r.settle(ctx, now)
 		if err == nil && again {

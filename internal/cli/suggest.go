@@ -1,10 +1,22 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/session"
 )
 
 // suggestions are the names that a wrong one most likely means: one or two letters away, or begun like it.
@@ -58,6 +70,70 @@ func nearCommands(c *cobra.Command, word string) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// withUnits are the durations that a number without a unit may mean.
+func withUnits(err error) []string {
+	_, number, missing := strings.Cut(err.Error(), "missing unit in duration ")
+	if !missing {
+		return nil
+	}
+	number = strings.Trim(number, `"`)
+	return []string{number + "s", number + "m"}
+}
+
+// withMeant adds to an error about a name what that may mean.
+func (a *commands) withMeant(ctx context.Context, err error) error {
+	if meant := a.meant(ctx, err); len(meant) > 0 {
+		return fmt.Errorf("%w: did you mean `%s`?", err, strings.Join(meant, "` or `"))
+	}
+	return err
+}
+
+func (a *commands) meant(ctx context.Context, err error) []string {
+	near := func(wrong string, list func(context.Context) ([]completion, error)) []string {
+		all, _ := list(ctx)
+		var names []string
+		for _, c := range all {
+			names = append(names, c.word)
+		}
+		return suggestions(wrong, names)
+	}
+	if e, ok := errors.AsType[*agent.NotFoundError](err); ok {
+		return suggestions(e.Name, agent.Names())
+	}
+	if e, ok := errors.AsType[*config.UnknownError](err); ok {
+		return near(e.Name, a.settingNames)
+	}
+	if e, ok := errors.AsType[*box.NotFoundError](err); ok {
+		return near(e.Name, a.boxNames)
+	}
+	if e, ok := errors.AsType[*session.PlanError](err); ok && e.Err == nil {
+		if strings.Contains(e.Path, " ") {
+			return []string{"-m " + strconv.Quote(e.Path)}
+		}
+		return a.nearFiles(e.Path)
+	}
+	return nil
+}
+
+// nearFiles are the files beside a path that it may mean.
+func (a *commands) nearFiles(path string) (near []string) {
+	dir := filepath.Dir(path)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.Dir, dir)
+	}
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && safetext.Line(e.Name()) == e.Name() {
+			names = append(names, e.Name())
+		}
+	}
+	for _, n := range suggestions(filepath.Base(path), names) {
+		near = append(near, filepath.Join(filepath.Dir(path), n))
+	}
+	return near
 }
 
 // nearFlags are the flags that an error about an unknown one may mean.

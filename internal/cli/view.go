@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -35,11 +34,12 @@ type view struct {
 	skip  int       // so many lines are not shown
 	lines int       // there were so far
 
-	agent  string
-	before event.Usage // of attempts that have ended
-	used   event.Usage
-	said   string
-	errs   []string // its last lines on standard error, shown if it fails
+	agent   string
+	before  event.Usage // of attempts that have ended
+	used    event.Usage
+	said    string
+	retries int      // of all attempts
+	errs    []string // its last lines on standard error, shown if it fails
 	// guessed says that the cost is an estimate: the agent's model has no known price.
 	guessed bool
 	asked   bool // events after a question only say how the agent was ended
@@ -83,6 +83,10 @@ func (v *view) show(e session.Event) {
 			return
 		}
 		v.line(term.Yellow, "✗ "+e.Text)
+	case session.KindNote:
+		if v.console == nil {
+			v.line(term.Dim, "· "+e.Text)
+		}
 	case session.KindOut:
 		if !e.Raw { // other events say what it means
 			v.line("", e.Text)
@@ -189,19 +193,20 @@ func (v *view) event(e event.Event) {
 			v.line(term.Dim, inset(e.Text))
 		}
 	case event.KindToolCall:
-		v.line(term.Dim, under(e)+"» "+e.Tool+toolWords(e.Input, v.room(under(e)+"» "+e.Tool+" ")))
+		v.fitted(term.Dim, under(e)+"» "+e.Tool, toolWords(e.Input))
 	case event.KindToolResult:
 		if v.asked {
 			return
 		}
 		if e.IsError {
-			v.line(term.Yellow, under(e)+"  ✗ "+oneLine(e.Text, 200))
+			v.fitted(term.Yellow, under(e)+"  ✗", e.Text)
 		} else if v.a.IO.Verbose {
-			v.line(term.Dim, under(e)+"  "+oneLine(e.Text, 200))
+			v.fitted(term.Dim, under(e)+" ", e.Text)
 		}
 	case event.KindDenied:
-		v.line(term.Red, under(e)+"  ✗ "+strings.TrimSpace(e.Tool+" "+oneLine(e.Text, 300)))
+		v.fitted(term.Red, under(e)+"  ✗", e.Tool+" "+e.Text)
 	case event.KindRetry:
+		v.retries++
 		v.line(term.Yellow, "… "+retryWords(e))
 	case event.KindQuestion:
 		v.line(term.Bold, "? "+e.Text)
@@ -214,7 +219,7 @@ func (v *view) event(e event.Event) {
 		v.finished(e)
 	case event.KindRaw:
 		if v.a.IO.Verbose {
-			v.line(term.Dim, oneLine(e.Raw, 300))
+			v.fitted(term.Dim, "", e.Raw)
 		}
 	}
 	if words := usageWords(v.before.Add(v.used), v.guessed); words != "" && v.console == nil &&
@@ -238,13 +243,17 @@ func (v *view) finished(e event.Event) {
 	v.errs = nil
 	// Some agents report this themselves.
 	if f.Outcome != event.OK && f.Error != "" && f.Session != "" && !v.asked && !strings.Contains(v.said, f.Error) {
-		v.line(term.Red, "✗ "+oneLine(f.Error, 300))
+		v.fitted(term.Red, "✗", f.Error)
 	}
 	if f.Usage.Tokens() > 0 || f.Usage.Cost > 0 {
 		v.used = f.Usage
 	}
 	v.before, v.used, v.asked = v.before.Add(v.used), event.Usage{}, false
-	if words := usageWords(v.before, v.guessed); words != "" {
+	words := usageWords(v.before, v.guessed)
+	if v.retries > 0 {
+		words = strings.TrimPrefix(words+", "+"asked again "+count(v.retries, "time"), ", ")
+	}
+	if words != "" {
 		v.line(term.Dim, v.agent+": "+words)
 	}
 }
@@ -289,18 +298,22 @@ func oneLine(text string, most int) string {
 	return safetext.Fit(strings.Join(strings.Fields(safetext.Cut(text, 8*most)), " "), most)
 }
 
-// room is how many columns of a line are left after its beginning.
-func (v *view) room(begun string) int {
-	const least, without = 20, 120 // columns, at least and where there is no terminal
-	if !v.a.IO.OutTTY {
-		return without
+// fitted shows a text in one line: as much as the terminal has room for, and all of it where there is none.
+func (v *view) fitted(c term.Colour, begun, text string) {
+	text = strings.Join(append(strings.Fields(begun), strings.Fields(text)...), " ")
+	text = begun[:len(begun)-len(strings.TrimLeft(begun, " "))] + text
+	if v.a.IO.OutTTY {
+		cols, _ := v.a.size()
+		if v.times {
+			cols -= len(time.DateTime) + 2
+		}
+		text = safetext.Fit(text, cols)
 	}
-	cols, _ := v.a.size()
-	return max(least, cols-utf8.RuneCountInString(begun))
+	v.line(c, text)
 }
 
 // toolWords describes a tool call by the most telling field of its input.
-func toolWords(input json.RawMessage, most int) string {
+func toolWords(input json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
 		return ""
@@ -311,9 +324,9 @@ func toolWords(input json.RawMessage, most int) string {
 		var list []string
 		switch {
 		case json.Unmarshal(fields[name], &text) == nil && text != "":
-			return " " + oneLine(text, most)
+			return text
 		case json.Unmarshal(fields[name], &list) == nil && len(list) > 0:
-			return " " + oneLine(strings.Join(list, " "), most)
+			return strings.Join(list, " ")
 		}
 	}
 	return ""

@@ -61,11 +61,36 @@ func TestAViewTellsWhatAnAgentDoes(t *testing.T) {
   ✗ Bash denied (git.push): no
 … the model did not answer: 529 overloaded; retry 2 of 10 in 1.5s
 ✗ API Error: 529
-claude: 1 turn, 12k tokens, $0.25
-claude: 4 turns, 2.0M tokens, $1.25
+claude: 1 turn, 12k tokens, $0.25, asked again 1 time
+claude: 4 turns, 2.0M tokens, $1.25, asked again 1 time
 `
 	if out != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
+// Guards against lines that are cut where there is room, and wrapped where there is none.
+func TestAViewUsesTheTerminalsWidth(t *testing.T) {
+	long := strings.Repeat("word ", 100) + "end"
+	events := []session.Event{
+		does(event.Event{Kind: event.KindToolCall, Tool: "Bash",
+			Input: must.Get(json.Marshal(map[string]string{"command": long}))(t), Parent: "t1"}),
+		does(event.Event{Kind: event.KindToolResult, Text: long, IsError: true}),
+		does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: long}),
+	}
+	out, _ := shown(t, nil, events...)
+	for line := range strings.Lines(out) {
+		if !strings.HasSuffix(line, " "+long+"\n") {
+			t.Errorf("cut, where there is no terminal: %q", line)
+		}
+	}
+	for _, times := range []bool{false, true} {
+		out, _ = shown(t, func(v *view, s *term.Streams) { s.OutTTY, v.times = true, times }, events...)
+		for line := range strings.Lines(out) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n != 80 {
+				t.Errorf("%d columns of 80: %q", n, line)
+			}
+		}
 	}
 }
 

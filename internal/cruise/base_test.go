@@ -102,7 +102,7 @@ func TestWhatTheForgeDemandsIsMergedBeforeAnApprovalCounts(t *testing.T) {
 		"not demanded":        {Target{Commit: "base1"}, ChecksRequired, 0},
 	} {
 		w := &world{agents: willing, onto: "base1", target: c.target, merges: true}
-		w.checks = func(string, time.Time) Checks { return unit(CheckGreen) }
+		w.checks = func(string, time.Time) Checks { return unitIs(CheckGreen) }
 		s := spec()
 		s.Checks = c.checks
 		st, _ := play(t, w, s)

@@ -48,6 +48,9 @@ func NameTask(task, answer string) (m Metadata, notes []string) {
 	default:
 		m.Title = title
 	}
+	if own := FallbackMetadata(m.Title).Branch; own != noBranch {
+		m.Branch = own
+	}
 	branch := strings.ToLower(strings.TrimSpace(said.Branch))
 	if err := CheckBranch(branch); err != nil {
 		notes = append(notes, fmt.Sprintf("the model's branch %v: it is %s", err, m.Branch))
@@ -144,8 +147,16 @@ func Above(branch string) (names []string) {
 	return names
 }
 
+// noBranch is the branch of a task without a word that can be in one.
+const noBranch = "task"
+
 // FallbackMetadata names a task by its own words, the same each time.
 func FallbackMetadata(task string) Metadata {
+	if rest, ok := strings.CutPrefix(strings.ReplaceAll(task, "\r\n", "\n"), "---\n"); ok { // front matter
+		if _, after, ok := strings.Cut("\n"+rest, "\n---\n"); ok {
+			task = after
+		}
+	}
 	line := ""
 	for l := range strings.Lines(task) {
 		if line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "#-*")); line != "" {
@@ -167,7 +178,7 @@ func FallbackMetadata(task string) Metadata {
 		branch = strings.TrimPrefix(branch+"-"+w, "-")
 	}
 	if CheckBranch(branch) != nil {
-		branch = "task"
+		branch = noBranch
 	}
 	if title == "" {
 		title = "Carry out a task"

@@ -20,16 +20,19 @@ func TestEachNameOfAModelIsTakenOrReplacedByItself(t *testing.T) {
 		"{\"pr_title\":\"a\u202eb\",\"branch_name\":\"x\"}":                          {own, "x"},
 		`{"pr_title":1,"branch_name":"x"}`:                                           {own, "x"},
 		`{"branch_name":"x"}`:                                                        {own, "x"},
-		`{"pr_title":"Flag it"}`:                                                     {"Flag it", slug},
-		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("b", 51) + `"}`:     {"Flag it", slug},
-		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("0", 40) + `"}`:     {"Flag it", slug},
-		"": {own, slug}, "sure! here you go: {}": {own, slug}, "[]": {own, slug}, "```json\n{": {own, slug},
+		`{"pr_title":"Flag it"}`:                                                     {"Flag it", "flag-it"},
+		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("b", 51) + `"}`:     {"Flag it", "flag-it"},
+		`{"pr_title":"Flag it","branch_name":"` + strings.Repeat("0", 40) + `"}`:     {"Flag it", "flag-it"},
+		`{"pr_title":"日本語"}`:                                                         {"日本語", slug},
+		"":                                                                           {own, slug}, "[]": {own, slug},
+		"sure! here you go: {}": {own, slug}, "```json\n{": {own, slug},
 	} {
 		got, notes := NameTask("# Add a flag\n", answer)
 		if got != want || got.Check() != nil {
 			t.Errorf("%q: %+v, want %+v: %v", answer, got, want, got.Check())
 		}
-		replaced := got.Title == own || got.Branch == slug || strings.HasSuffix(got.Title, "…")
+		replaced := got.Title == own || strings.HasSuffix(got.Title, "…") ||
+			!strings.Contains(strings.ToLower(answer), `_name":"`+got.Branch+`"`)
 		if replaced != (len(notes) > 0) {
 			t.Errorf("%q: notes %q", answer, notes)
 		}
@@ -60,6 +63,17 @@ func TestEveryTaskHasANameWithoutAModel(t *testing.T) {
 	}
 	if got := FallbackMetadata("# Add a flag"); got != (Metadata{"Add a flag", "add-a-flag"}) {
 		t.Errorf("%+v", got)
+	}
+	for task, want := range map[string]Metadata{
+		"---\ntitle: x\nkind: plan\n---\n\n# Add a flag\n": {"Add a flag", "add-a-flag"},
+		"---\r\ntitle: x\r\n---\r\n# Add a flag\r\n":       {"Add a flag", "add-a-flag"},
+		"---\nno end of it\n":                              {"no end of it", "no-end-of-it"},
+		"---\n---\nAdd a flag":                             {"Add a flag", "add-a-flag"},
+		"# Add a flag\n---\nmore\n---\n":                   {"Add a flag", "add-a-flag"},
+	} {
+		if got := FallbackMetadata(task); got != want {
+			t.Errorf("%q: %+v, want %+v", task, got, want)
+		}
 	}
 	if got := FallbackMetadata(strings.Repeat("word ", 100)).Title; !strings.HasSuffix(got, " word…") {
 		t.Errorf("%q is cut within a word", got)

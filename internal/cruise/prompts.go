@@ -3,6 +3,8 @@ package cruise
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // The trailers in which a commit names its findings.
@@ -195,7 +197,8 @@ func endWords(st State) string {
 		case Open, Noted, Answered, Dropped:
 		}
 	}
-	fmt.Fprintf(&b, "\n\n%d rounds, %d findings fixed, %d declined, %d open.", st.Round, fixed, declined,
+	fmt.Fprintf(&b, "\n\n%s, %s fixed, %d declined, %d open.", unit.Count(st.Round, "round"),
+		unit.Count(fixed, "finding"), declined,
 		len(st.Ledger.OpenOnes()))
 	for _, f := range st.Ledger.Findings {
 		switch {

@@ -12,9 +12,9 @@ import (
 func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
 	red := func(head string, _ time.Time) Checks {
 		if head == "c0000001" {
-			return unit(CheckFailed)
+			return unitIs(CheckFailed)
 		}
-		return unit(CheckPending)
+		return unitIs(CheckPending)
 	}
 	for name, c := range map[string]struct {
 		subjects []string // of the fixers' commits
@@ -25,11 +25,11 @@ func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
 		"after it was answered":  {[]string{"fix it", "skip tests"}, red, 2},
 		"seen green, not asked": {[]string{"fix it", "skip tests"}, func(head string, _ time.Time) Checks {
 			if head == "c0000001" {
-				return unit(CheckFailed)
+				return unitIs(CheckFailed)
 			}
-			return unit(CheckGreen)
+			return unitIs(CheckGreen)
 		}, 3},
-		"never red": {[]string{"skip tests"}, func(string, time.Time) Checks { return unit(CheckGreen) }, 2},
+		"never red": {[]string{"skip tests"}, func(string, time.Time) Checks { return unitIs(CheckGreen) }, 2},
 	} {
 		w := holdsOf(nil)
 		n := 0
@@ -128,9 +128,9 @@ func TestConsentHoldsForAFile(t *testing.T) {
 	}
 	w.checks = func(head string, _ time.Time) Checks {
 		if head == "c0000003" {
-			return unit(CheckGreen)
+			return unitIs(CheckGreen)
 		}
-		return unit(CheckFailed)
+		return unitIs(CheckFailed)
 	}
 	s := checkSpec()
 	s.Merge = true
@@ -199,12 +199,12 @@ func TestACheckThatTurnsRedAtTheMergeIsRepaired(t *testing.T) {
 	w.checks = func(string, time.Time) Checks {
 		switch {
 		case len(w.pushes) > 1:
-			return unit(CheckGreen)
+			return unitIs(CheckGreen)
 		case reads > 0:
-			return unit(CheckFailed)
+			return unitIs(CheckFailed)
 		}
 		reads++
-		return unit(CheckGreen)
+		return unitIs(CheckGreen)
 	}
 	s := checkSpec()
 	s.Merge = true
@@ -242,9 +242,9 @@ func TestACheckThatIsGreenAgainIsNoFinding(t *testing.T) {
 	reads := 0
 	w := &world{agents: willing, checks: func(string, time.Time) Checks {
 		if reads++; reads == 1 {
-			return unit(CheckFailed)
+			return unitIs(CheckFailed)
 		}
-		return unit(CheckGreen)
+		return unitIs(CheckGreen)
 	}}
 	st, _ := play(t, w, checkSpec())
 	if st.End != EndApproved || st.Round != 0 || st.Ledger.Findings[0].State != Dropped {
@@ -279,9 +279,9 @@ func TestADeclinedCheckIsWaitedForAfterAnAnswer(t *testing.T) {
 	green := after(5 * time.Hour)
 	w := &world{checks: func(_ string, now time.Time) Checks {
 		if now.After(green) {
-			return unit(CheckGreen)
+			return unitIs(CheckGreen)
 		}
-		return unit(CheckFailed)
+		return unitIs(CheckFailed)
 	}}
 	w.agents = func(j Job) (Report, []Commit) {
 		r, commits := willing(j)

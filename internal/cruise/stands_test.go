@@ -28,15 +28,15 @@ func TestAnApprovalThatWasTakenBackEndsNothing(t *testing.T) {
 			w := &world{agents: unsure, news: []Comment{c.said}}
 			w.checks = func(_ string, now time.Time) Checks {
 				if now.Before(after(20 * time.Minute)) {
-					return unit(CheckPending)
+					return unitIs(CheckPending)
 				}
 				if c.back != nil && w.news != nil {
 					if c.back(w); w.objects["bob"] {
-						return unit(CheckGreen)
+						return unitIs(CheckGreen)
 					}
 					w.news = nil
 				}
-				return unit(CheckGreen)
+				return unitIs(CheckGreen)
 			}
 			s := checkSpec()
 			s.Through = through

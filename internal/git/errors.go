@@ -93,6 +93,30 @@ func (e *DivergedError) Error() string {
 // WrongState marks a StateError.
 func (e *DivergedError) WrongState() {}
 
+// ConflictError says that commits can't be joined without a person.
+type ConflictError struct{ Files []string }
+
+func (e *ConflictError) Error() string {
+	names := make([]string, 0, len(e.Files))
+	for _, f := range e.Files[:min(5, len(e.Files))] {
+		names = append(names, Quote(f))
+	}
+	return "both sides have changed the same lines: " + strings.Join(names, ", ")
+}
+
+// WrongState marks a StateError.
+func (e *ConflictError) WrongState() {}
+
+// MergesError says that commits can't be made anew one after the other.
+type MergesError struct{ Commit string }
+
+func (e *MergesError) Error() string {
+	return Short(e.Commit) + " is a merge, which can't be made anew on top: merge the work instead"
+}
+
+// WrongState marks a StateError.
+func (e *MergesError) WrongState() {}
+
 // BranchGoneError says that the branch was deleted meanwhile.
 type BranchGoneError struct{ Branch string }
 

@@ -67,8 +67,10 @@ type Result struct {
 	Session string   `json:"session"`
 	Base    string   `json:"base"`
 	Head    string   `json:"head"`
-	Wip     string   `json:"wip,omitempty"`    // a commit of what was left uncommitted
-	NoWip   bool     `json:"no_wip,omitempty"` // leftovers were not looked for
+	Wip     string   `json:"wip,omitempty"`     // a commit of what was left uncommitted
+	NoWip   bool     `json:"no_wip,omitempty"`  // leftovers were not looked for
+	Commits int      `json:"commits,omitempty"` // from the base to the head
+	Files   int      `json:"files,omitempty"`   // that they change
 	Bundle  *Sum     `json:"bundle,omitempty"`
 	Rest    *Sum     `json:"rest,omitempty"`   // of what is beside the branch, if that was asked for
 	Others  []string `json:"others,omitempty"` // the first names of what is there, such as branches and stashes

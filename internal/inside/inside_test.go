@@ -287,6 +287,14 @@ func TestLeftoversBecomeACommitOnTheBranchWhereTheWorkspaceIsUsedAgain(t *testin
 	if got := f.git(f.job.Workspace, "status", "--porcelain"); got != "" {
 		t.Errorf("left: %q", got)
 	}
+	f.write(f.job.Workspace, "more.txt", "more")
+	f.git(f.job.Workspace, "rm", "-q", "new.txt")
+	f.git(f.job.Workspace, "add", "more.txt")
+	f.git(f.job.Workspace, "commit", "-qm", "more")
+	if more := f.publish(); r.Commits != 1 || r.Files != 1 || more.Commits != 2 || more.Files != 1 {
+		t.Errorf("%d commits of %d files, then %d of %d", r.Commits, r.Files, more.Commits, more.Files)
+	}
+	f.git(f.job.Workspace, "reset", "-q", "--hard", r.Head)
 	if again := f.publish(); again.Head != r.Head || again.Wip != "" {
 		t.Errorf("published again: %+v", again)
 	}

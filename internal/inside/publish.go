@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -108,11 +109,23 @@ func gather(ctx context.Context, work repo, j Job, r Result) (Result, error) {
 	if r.Bundle, err = output(ctx, work, j, r); err != nil {
 		return r, err
 	}
+	r.Commits, r.Files = work.figures(ctx, r.Base, r.Head)
 	if err = tree.Remove(filepath.Join(j.Exchange, RestBundle)); err == nil && j.All {
 		beside, err = rest(ctx, work, j, &r, beside)
 	}
 	r.name(beside)
 	return r, err
+}
+
+// figures count commits and the files that they change. They are only told, so that 0 stands for what can't be counted.
+func (r repo) figures(ctx context.Context, base, head string) (commits, files int) {
+	if base == head {
+		return 0, 0
+	}
+	said, _ := r.line(ctx, "rev-list", "--count", head, "^"+base)
+	commits, _ = strconv.Atoi(said)
+	names, _ := r.text(ctx, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
+	return commits, strings.Count(names, "\x00")
 }
 
 // unlock removes locks of a git that was killed. Nothing else runs while Publish does: the agent has ended.

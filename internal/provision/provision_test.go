@@ -112,10 +112,11 @@ func TestSkillSaysAllThatItMust(t *testing.T) {
 	_, body := frontmatter(t, file(t, skillPath))
 	body = strings.Join(strings.Fields(body), " ")
 	for what, phrases := range map[string][]string{
-		"announces itself":        {"Begin by saying", "I'm using the executing-plans-in-sandbox skill"},
+		"announces itself":        {"Begin by saying", "I'm executing this plan autonomously in the sandbox."},
 		"never asks":              {"**Never ask.**", "AskUserQuestion", "nobody is there to answer"},
 		"decides and writes down": {"**Decide.**", "into the body of the commit"},
-		"tracked triplets": {"**a triplet**", "`Task N: implement`", "`Task N: spec review`", "`Task N: code review`",
+		"tracked triplets": {"**a triplet**", "`Task N: Implement [Component Name]`", "`Task N: Spec review`",
+			"`Task N: Code review`",
 			"TaskCreate", "TodoWrite"},
 		"blocking":    {"blocked by", "nothing starts before what blocks it is done"},
 		"implement":   {"**Test first.**", "fresh subagent", "**Commit**", "**Report**", "**the commit's hash**"},

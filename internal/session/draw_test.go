@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,17 @@ func snapshot(t *testing.T, s *Service, id string) map[string]string {
 }
 
 // Guards against an id that is drawn twice: the second push failed on the record, and its undoing removed the first's.
+func TestIDsAreEightHexDigitsAndDiffer(t *testing.T) {
+	drawn := map[string]bool{}
+	for range 1000 {
+		id := NewID()
+		if len(id) != 8 || strings.Trim(id, "0123456789abcdef") != "" || drawn[id] {
+			t.Fatalf("%q after %d others", id, len(drawn))
+		}
+		drawn[id] = true
+	}
+}
+
 func TestAnIDThatIsKnownIsDrawnAgain(t *testing.T) {
 	s, _, o := drawing(t, "0badcafe", "0badcafe", "0badcafe", "12345678")
 	first, err := s.Push(t.Context(), o)

@@ -98,7 +98,7 @@ func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.
 		return s.recordPulled(ctx, r, o)
 	}
 	if r.whole != "" {
-		if err := q.ImportPick(ctx, r.target); err != nil {
+		if err := q.ImportPick(ctx, r.target, r.known...); err != nil {
 			return r, s.explain(err, rec, r.Branch, imported.Ref, true, o)
 		}
 	}

@@ -40,6 +40,7 @@ type PullOptions struct {
 	Elsewhere bool
 	Only      []string // paths: one commit of them, and the rest at the session's ref alone
 	Stay      bool     // write the session's ref, and move no branch
+	Join      Join     // what to do if the branch has diverged
 	// Idle says whether to end an agent that sits at its prompt; waited says that it came there while the pull waited.
 	// Nil ends none.
 	Idle func(rec store.Session, waited bool) bool
@@ -75,9 +76,10 @@ type PullResult struct {
 	Of       int           `json:"of,omitempty"`      // of how many
 	Halves   []string      `json:"halves,omitempty"`  // renames of which only one side was taken
 
-	head, wip string // as they were published
-	target    string // where the branch goes
-	whole     string // what the chosen paths were taken from
+	head, wip string   // as they were published
+	target    string   // where the branch goes
+	whole     string   // what the chosen paths were taken from, or what was joined with the branch
+	known     []string // commits of the branch, which a join is made on
 }
 
 // Seen names what was shown, so that nothing else is taken in its place.
@@ -186,6 +188,9 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 	if r.Only = only; err == nil && len(only) > 0 {
 		err = s.pick(ctx, q, repo, &r)
 	}
+	if err == nil && o.Join != "" && q != nil {
+		err = s.join(ctx, q, repo, &r, o.Join)
+	}
 	if err == nil {
 		err = s.pass(ctx, q, r, o)
 	}
@@ -212,6 +217,16 @@ func (s *Service) Failure(rec store.Session) error {
 func (s *Service) MadeNothing(rec store.Session) bool {
 	r, err := s.readResult(rec)
 	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Others) == 0
+}
+
+// Made is how many commits a session has published, and how many files they change; 0 if that is not known. An agent
+// can write both.
+func (s *Service) Made(rec store.Session) (commits, files int) {
+	r, err := s.readResult(rec)
+	if err != nil {
+		return 0, 0
+	}
+	return max(0, r.Commits), max(0, r.Files)
 }
 
 // failure describes what an unfinished agent left.

@@ -20,6 +20,7 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/unit"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
@@ -275,7 +276,7 @@ func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session,
 	if len(r.Prerequisites) > 0 {
 		what = "only what the box lacks"
 	}
-	s.Report("sending %d bytes, %s", r.Size, what)
+	s.Report("sending %s, %s", unit.Count(r.Size, "byte"), what)
 	return os.Chmod(path, 0o644) // the box's own uid reads it; the directory is closed
 }
 

@@ -41,6 +41,7 @@ const (
 	KindAgent  Kind = "agent"  // the agent has started
 	KindEvent  Kind = "event"  // something that the agent did, in Agent
 	KindDoor   Kind = "door"   // something that did not leave the box, and why
+	KindNote   Kind = "note"   // something that a person may ignore
 	// KindReply is the keeper's word to the client that Writer names: Text says why it does not do what was asked for, or
 	// not yet.
 	KindReply Kind = "reply"

@@ -4,8 +4,17 @@ package unit
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 	"time"
 )
+
+// Count is a number of things, which have an s at the end unless there is one.
+func Count[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + thing + "s"
+}
 
 // Seconds is a duration that JSON has as a number of seconds. The name of its field says so: took_seconds.
 type Seconds time.Duration

@@ -20,3 +20,11 @@ func TestSecondsAreSeconds(t *testing.T) {
 		}
 	}
 }
+
+func TestOneThingHasNoS(t *testing.T) {
+	for n, want := range map[int]string{0: "0 commits", 1: "1 commit", 2: "2 commits"} {
+		if got := Count(n, "commit"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

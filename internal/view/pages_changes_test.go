@@ -47,7 +47,7 @@ func changesPage(b *browser) {
 	b.press("Take all")
 	b.sees("It is on your branch main.")
 	b.sees("2 commits on main, now at")
-	b.press("Well")
+	b.press("OK")
 	b.until("it is read", "!document.body.innerText.includes('2 commits on main, now at')")
 	if out := b.r.Run("git", "log", "--format=%s", "main"); !strings.Contains(out, "Add a hook") {
 		b.t.Errorf("main has %q", out)

@@ -27,8 +27,8 @@ func moneyPage(b *browser) {
 	b.sees("limits.day_cost is 33")
 	// It says what came of it, and nothing else, until it was read.
 	b.until("one thing is said", `document.querySelector('.told').innerText.replace(/\s+/g, ' ').trim() ===
-		'limits.day_cost is 33 Well'`)
-	b.press("Well")
+		'limits.day_cost is 33 OK'`)
+	b.press("OK")
 	b.until("it is read", "document.querySelector('.told').innerText.trim() === ''")
 	if out := b.r.Run("cco", "config", "get", "limits.day_cost"); !strings.Contains(out, "33") {
 		b.t.Errorf("the setting is %q", out)

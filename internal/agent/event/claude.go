@@ -3,6 +3,7 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -294,8 +295,12 @@ func (r *claudeResult) words() string {
 	if r.Result != "" {
 		return r.Result
 	}
-	if len(r.Errors) > 0 {
-		return fmt.Sprint(r.Errors...)
+	// Some are notes of its makers to themselves.
+	errs := slices.DeleteFunc(slices.Clone(r.Errors), func(e any) bool {
+		return strings.HasPrefix(fmt.Sprint(e), "[ede_diagnostic]")
+	})
+	if len(errs) > 0 {
+		return fmt.Sprint(errs...)
 	}
 	return strings.ReplaceAll(r.Subtype, "_", " ")
 }

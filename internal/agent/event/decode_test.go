@@ -290,3 +290,15 @@ func TestGeminiEndsWithAllThatItSaidLast(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Guards against a note of claude's makers to themselves as the reason for an end.
+func TestClaudesDiagnosticsAreNoReason(t *testing.T) {
+	r := claudeResult{Subtype: "error_during_execution", Errors: []any{"[ede_diagnostic] x=y", "no space left"}}
+	if got := r.words(); got != "no space left" {
+		t.Errorf("%q", got)
+	}
+	r.Errors = r.Errors[:1]
+	if got := r.words(); got != "error during execution" {
+		t.Errorf("%q", got)
+	}
+}

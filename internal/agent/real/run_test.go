@@ -65,7 +65,7 @@ func (x *tmux) await(text string) {
 // asked waits for the question at the end of a run.
 func (x *tmux) asked() {
 	x.w.t.Helper()
-	x.w.waitFor("the question", func() bool { return strings.HasSuffix(x.screen(), "What becomes of it?") })
+	x.w.waitFor("the question", func() bool { return strings.HasSuffix(x.screen(), "[l]ater [x] discard") })
 }
 
 func (x *tmux) types(line string) { x.do("send-keys", "-l", line); x.do("send-keys", "Enter") }
@@ -84,7 +84,7 @@ func TestARunOnATerminal(t *testing.T) {
 		x.await("What should it do?")
 		x.types("The lighthouse keeper wants more.txt too")
 		x.await("more.txt")
-		x.w.waitFor("the second run", func() bool { return strings.Count(x.screen(), "What becomes of it?") == 2 })
+		x.w.waitFor("the second run", func() bool { return strings.Count(x.screen(), "[l]ater [x] discard") == 2 })
 		x.types("a")
 		x.await("2 commits on main")
 		x.await("status 0")

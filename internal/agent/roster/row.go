@@ -22,6 +22,8 @@ type Row struct {
 	Programs []string
 	Package  Package
 	Provider string // whose model it asks, by the broker's name, "" for any
+	// Chatter are hosts that it alone asks for, by itself, for updates and telemetry: it misses nothing if it is refused.
+	Chatter []string
 
 	// Homes are the directories that a variable can put elsewhere.
 	Homes        []Home

@@ -18,7 +18,7 @@ func TestTemplateOfItsOwn(t *testing.T) {
 		"mountPoint: /exchange\n  writable: true",
 		"build-essential", "ripgrep", "arch: \"x86_64\"\n  digest: \"sha256:", "arch: \"aarch64\"\n  digest: \"sha256:",
 		guestSocket, `"{{.Dir}}/sock/cco.sock"`, "forwardAgent: false",
-		"message: |\n", "cco box shell {{.Name}} ",
+		"message: |\n  Claude Code sandbox VM is ready.", "cco box shell {{.Name}} ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

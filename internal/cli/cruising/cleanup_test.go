@@ -1,12 +1,16 @@
 package cruising_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/cruisetest"
 	"github.com/cco-dev/cco/internal/git/gittest"
+	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Guards against a cleanup that waits for an agent, which may work for hours.
@@ -31,11 +35,21 @@ func TestCleanupByForceEndsTheAgentAndKeepsItsWork(t *testing.T) {
 			}) {
 				t.Fatal(r.Story(id))
 			}
+			words := must.Get(os.Create(filepath.Join(t.TempDir(), "words")))(t)
+			argv := []string{filepath.Join(r.Bin, "cco"), "cruise", "cleanup", id}
+			first := must.Get(proc.Start(t.Context(), proc.Cmd{Argv: argv, Dir: r.Repo, Env: r.Env, Stderr: words}))(t)
+			if !r.Until(func() bool {
+				said := must.Get(os.ReadFile(words.Name()))(t)
+				return strings.Contains(string(said), "`cco cruise cleanup "+id+" --force`")
+			}) {
+				t.Error("a cleanup that waits doesn't say --force")
+			}
 			begun := time.Now()
 			r.CCO("cruise", "cleanup", id, "--force")
 			if took := time.Since(begun); took > 5*time.Minute { // the agent sleeps for more than an hour
 				t.Errorf("it took %v", took)
 			}
+			must.Do(t, first.Wait())
 			s := r.Status(id)
 			if s.End != "cleaned up" || !s.Ended || !r.Until(func() bool { return len(r.Left()) == 0 }) {
 				t.Errorf("%+v\n%v", s, r.Left())

@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 func (t *tool) fix() *cobra.Command {
@@ -115,7 +116,7 @@ workspace, after that was checked against the forge.`,
 				if err != nil {
 					return err
 				}
-				return cli.Tell(t.IO, asJSON, map[string]int{"phases": n}, "%d phases go on", n)
+				return cli.Tell(t.IO, asJSON, map[string]int{"phases": n}, "going on: %s", unit.Count(n, "phase"))
 			}
 			p, err := t.Resume(cmd.Context(), named(args), ev)
 			if err != nil {
@@ -187,6 +188,9 @@ the graveyard, and removes the branch in any case.`,
 	return c
 }
 
+// cleanupPatience is how long a cleanup waits for an agent before it says how to end it.
+const cleanupPatience = 3 * time.Second
+
 // clean asks for the cleanup and waits for it.
 func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 	p, err := t.Send(ctx, id, cruise.Event{Kind: cruise.EventCleanup, Force: force})
@@ -195,6 +199,7 @@ func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	waited := time.After(cleanupPatience)
 	for said := cruise.Stage(""); ; {
 		rec, st, err := t.Load(ctx, p.ID)
 		if err != nil {
@@ -213,6 +218,10 @@ func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-waited:
+			if !force {
+				t.IO.Say("it waits for what is at work; `cco cruise cleanup %s --force` ends that now", p.ID)
+			}
 		case <-tick.C:
 		}
 	}

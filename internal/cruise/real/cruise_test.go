@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,11 +173,16 @@ func (c *cruise) spoken(t *testing.T, st status) {
 		}
 	}
 	for words, by := range map[string]string{wantsTest: "rev", wantsOrder: "rev", "Declined: " + declined: "ada",
-		"the planning phase ended: approved": "ada",
-		wantsEmoji:                           "rob", strange: "eve", "**" + security + "**: NEEDS_CHANGES": "rev",
+		"the planning phase ended: approved": "ada", strange: "eve", "**" + security + "**: NEEDS_CHANGES": "rev",
 		"**" + polish + "**: NEEDS_CHANGES": "rev"} {
 		c.once(t, all, words, by)
 	}
+	// What was declined is said by who wanted it, and once more at the end.
+	last := slices.IndexFunc(all, func(v said) bool { return strings.Contains(v.Body, "phase ended: approved") })
+	if last < 0 || !strings.Contains(all[last].Body, wantsEmoji) {
+		t.Fatal("the last comment says nothing of what was declined")
+	}
+	c.once(t, slices.Delete(slices.Clone(all), last, last+1), wantsEmoji, "rob")
 	for _, f := range st.Findings {
 		if f.State == "fixed" {
 			c.once(t, all, "answer "+f.ID, "ada")

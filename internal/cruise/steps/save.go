@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // StateFile is the readable copy of a phase's state in its workspace.
@@ -103,8 +104,8 @@ func news(was, is cruise.State) []string {
 		lines = append(lines, map[bool]string{true: "paused", false: "goes on"}[is.Paused])
 	}
 	if len(is.Held) > len(was.Held) {
-		lines = append(lines, fmt.Sprintf("%d comments of strangers wait: accept one with `cco cruise fix --accept ID`",
-			len(is.Held)))
+		lines = append(lines, "waiting for you: "+unit.Count(len(is.Held), "comment")+" of strangers; accept one with "+
+			"`cco cruise fix --accept ID`")
 	}
 	if is.End != was.End && is.End != "" {
 		lines = append(lines, "ended: "+string(is.End))
@@ -179,9 +180,9 @@ type Shown struct {
 	Task          string    `json:"task"`
 	SandboxPath   string    `json:"sandbox_path"`
 	Branch        string    `json:"branch_name"`
-	PRURL         string    `json:"pr_url"`
-	PRNumber      int       `json:"pr_number"`
-	Domain        string    `json:"current_review_domain"`
+	PRURL         *string   `json:"pr_url"`
+	PRNumber      *int      `json:"pr_number"`
+	Domain        *string   `json:"current_review_domain"`
 	LastActivity  time.Time `json:"last_activity"`
 	Backoff       int       `json:"backoff_interval_secs"`
 	Pending       []string  `json:"pending_comment_ids"`
@@ -229,14 +230,17 @@ func Unseal(key forge.Key, sealed, seal string) (st cruise.State, ok bool) {
 func Show(id string, st cruise.State) Shown {
 	s := Shown{
 		Phase: string(st.Kind), ID: id, Stage: string(st.Stage), Task: st.Spec.Task, SandboxPath: st.Workspace.Path,
-		Branch: st.Meta.Branch,
-		Domain: st.Domain(), LastActivity: st.LastActivity, Backoff: int(st.Backoff.Interval() / time.Second),
+		Branch:       st.Meta.Branch,
+		LastActivity: st.LastActivity, Backoff: int(st.Backoff.Interval() / time.Second),
 		Pending: []string{},
 		Rounds:  st.Round, CostSoFar: st.Cost, Estimate: st.Estimate, BaseCommit: st.Workspace.Base, HeadCommit: st.Head,
 		PlanInTheRepo: st.Plan,
 	}
 	if st.PR != nil {
-		s.PRURL, s.PRNumber = st.PR.URL, st.PR.Number
+		s.PRURL, s.PRNumber = &st.PR.URL, &st.PR.Number
+	}
+	if domain := st.Domain(); domain != "" {
+		s.Domain = &domain
 	}
 	for _, f := range st.Ledger.OpenOnes() {
 		if f.Comment != "" {

@@ -2,11 +2,13 @@ package steps
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -364,6 +366,20 @@ func TestTheReadableCopyNamesWhatIsPending(t *testing.T) {
 	s := Show("id", st)
 	if s.ID != "id" || s.Phase != "planning" || len(s.Pending) != 1 || s.Pending[0] != "c1" || s.Backoff != 5 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Its readers tell by null that there is no pull request, and no review under way.
+func TestTheReadableCopyHasNullForWhatIsNotThere(t *testing.T) {
+	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning})
+	const none = `"pr_url":null,"pr_number":null,"current_review_domain":null`
+	if data := must.Get(json.Marshal(Show("id", st)))(t); !strings.Contains(string(data), none) {
+		t.Errorf("no %s in %s", none, data)
+	}
+	st.PR = &cruise.PullRequest{Number: 7, URL: "https://forge.example/7"}
+	const some = `"pr_url":"https://forge.example/7","pr_number":7,`
+	if data := must.Get(json.Marshal(Show("id", st)))(t); !strings.Contains(string(data), some) {
+		t.Errorf("no %s in %s", some, data)
 	}
 }
 

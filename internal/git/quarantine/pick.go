@@ -31,7 +31,8 @@ func (q *Repo) Pick(ctx context.Context, p git.Pick) (git.Picked, error) {
 	return made, nil
 }
 
-// ImportPick copies a commit of Pick into the user's repository. It comes after Import.
-func (q *Repo) ImportPick(ctx context.Context, commit string) error {
-	return q.repo.Adopt(ctx, q.host, commit, append(q.found.tips(), q.found.Base)...)
+// ImportPick copies a commit that was made here into the user's repository, which has the known ones. It comes after
+// Import.
+func (q *Repo) ImportPick(ctx context.Context, commit string, known ...string) error {
+	return q.repo.Adopt(ctx, q.host, commit, append(append(q.found.tips(), q.found.Base), known...)...)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/session"
@@ -19,7 +22,8 @@ const maxTold = 50
 // answer. Each is told once.
 type doorman struct {
 	box, session string
-	tell         func(words string)
+	agent        roster.Row
+	tell         func(kind session.Kind, words string)
 
 	mu    sync.Mutex
 	told  map[string]bool
@@ -34,16 +38,19 @@ func (m *doorman) entry(e broker.Entry) {
 	case e.Kind == broker.KindModel && e.Decision == broker.Allowed:
 		delete(m.told, m.model)
 		m.model = ""
+	case e.Kind == broker.KindModel && e.Decision == broker.Failed && e.Error == broker.ClientGone: // as it wanted
 	case e.Kind == broker.KindModel && e.Decision == broker.Failed:
 		m.model = e.Error
-		m.once(e.Error)
+		m.once(session.KindDoor, e.Error)
+	case e.Decision == broker.Refused && slices.Contains(m.agent.Chatter, e.Allow):
+		m.once(session.KindNote, "refused, and harmless: what "+m.agent.Name+" asks for by itself, for updates and telemetry")
 	case e.Decision == broker.Refused && e.Allow != "":
-		m.once(fmt.Sprintf("a connection was refused: %s; `cco box net allow %s --box %s` would allow it", e.Reason, e.Allow,
-			m.box))
+		m.once(session.KindDoor, fmt.Sprintf("a connection was refused: %s; `cco box net allow %s --box %s` would allow it",
+			e.Reason, e.Allow, m.box))
 	}
 }
 
-func (m *doorman) once(words string) {
+func (m *doorman) once(kind session.Kind, words string) {
 	if words == "" || m.told[words] || len(m.told) > maxTold {
 		return
 	}
@@ -54,7 +61,7 @@ func (m *doorman) once(words string) {
 	if len(m.told) > maxTold {
 		words = "more did not leave the box: see `cco box net log " + m.session + "`"
 	}
-	m.tell(words)
+	m.tell(kind, words)
 }
 
 // explain puts what the door knows in place of what the agent was told about a model that can't be reached.
@@ -83,8 +90,12 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits, b broker.Bu
 		return nil, err
 	}
 	c.Session, c.Limits, c.Budget, c.Now = k.rec.ID, limits, b, k.Now
-	k.doorman = doorman{box: k.box.Name, session: k.rec.ID, tell: func(words string) {
-		k.transcript.Add(session.KindDoor, words)
+	a, err := agent.Find(k.rec.Agent)
+	if err != nil {
+		return nil, err
+	}
+	k.doorman = doorman{box: k.box.Name, session: k.rec.ID, agent: a.Row, tell: func(kind session.Kind, words string) {
+		k.transcript.Add(kind, words)
 	}}
 	c.Record = func(e broker.Entry) {
 		k.doorman.entry(e)

@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // answer is `cco answer --detach`.
@@ -67,7 +68,7 @@ func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
 	if in.MaxTokens > 0 {
 		o.Limits.RunTokens = in.MaxTokens
 	}
-	rec, err := j.Push(ctx, j.sessions, cfg, o, false)
+	rec, err := j.Push(ctx, j.sessions, cfg, o, app.PlainBox)
 	if err == nil {
 		j.say("session %s goes on", rec.ID)
 	}
@@ -103,17 +104,16 @@ func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
 	if err != nil && !p.Moved {
 		return err
 	}
-	n := len(p.Summary.Commits) + p.Summary.More
+	commits, tip := unit.Count(len(p.Summary.Commits)+p.Summary.More, "commit"), p.Tip[:min(10, len(p.Tip))]
 	switch {
 	case len(p.Only) > 0:
-		j.say("one commit of %s on %s, now at %s; the rest is at %s", strings.Join(p.Only, ", "), p.Branch,
-			p.Tip[:min(10, len(p.Tip))], p.Ref)
+		j.say("one commit of %s on %s, now at %s; the rest is at %s", strings.Join(p.Only, ", "), p.Branch, tip, p.Ref)
 	case p.Again:
-		j.say("it was pulled already: %s is at %s", p.Ref, p.Tip[:min(10, len(p.Tip))])
+		j.say("it was pulled already: %s is at %s", p.Ref, tip)
 	case p.Moved:
-		j.say("%d commits on %s, now at %s", n, p.Branch, p.Tip[:min(10, len(p.Tip))])
+		j.say("%s on %s, now at %s", commits, p.Branch, tip)
 	default:
-		j.say("%s had its %d commits already", p.Branch, n)
+		j.say("%s had its %s already", p.Branch, commits)
 	}
 	if p.WipRef != "" {
 		j.say("uncommitted work is kept at %s", p.WipRef)
@@ -317,7 +317,7 @@ func stopOne(ctx context.Context, j *job, name string) error {
 	if err := errors.Join(wrong, boxes.Stop(ctx, name)); err != nil {
 		return err
 	}
-	j.say("box %s is stopped; %d sessions were killed, and their work is kept", name, killed)
+	j.say("box %s is stopped; %s killed, with the work kept", name, unit.Count(killed, "session"))
 	return nil
 }
 

@@ -15,14 +15,14 @@ import (
 const maxShown = 32 << 10
 
 // lineKinds is what lines of a transcript are on a page. A terminal's bytes are for a terminal.
-var lineKinds = map[session.Kind]string{session.KindStep: "step", session.KindAgent: "start",
+var lineKinds = map[session.Kind]string{session.KindStep: "step", session.KindNote: "step", session.KindAgent: "start",
 	session.KindDoor: "refused", session.KindEnd: "end", session.KindOut: "line", session.KindErr: "error"}
 
 // eventKinds is what an agent's events are on it.
 var eventKinds = map[event.Kind]string{
 	event.KindText: "words", event.KindThinking: "thought", event.KindToolCall: "call",
 	event.KindToolResult: "result", event.KindDenied: "denied", event.KindRetry: "retry",
-	event.KindQuestion: "question", event.KindStarted: "start", event.KindFinished: "turn", event.KindRaw: "other",
+	event.KindQuestion: "question", event.KindStarted: "start", event.KindFinished: "turn",
 }
 
 // item makes what a page shows of an event; ok is false where others say it already.
@@ -52,8 +52,6 @@ func (it *Item) of(b *words.Budget, e event.Event) {
 		it.Input = inputText(e.Input)
 	case event.KindStarted:
 		it.Text = e.Model
-	case event.KindRaw:
-		it.Text = e.Raw
 	case event.KindFinished:
 		f := e.Finished
 		if f == nil {

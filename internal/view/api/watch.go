@@ -220,7 +220,7 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	if st.Unwatched > 0 {
 		st.Needs = append(st.Needs, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: session.NeedEngine,
 			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Runner()},
-			Words: b.Parse(fmt.Sprintf("Nobody watches %d phases.", st.Unwatched))})
+			Words: b.Parse(fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched))})
 	}
 	session.SortNeeds(st.Needs, func(n Need) session.Need { return n.Need })
 	st.Today, err = d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))

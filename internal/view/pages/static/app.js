@@ -60,7 +60,7 @@ function App() {
       <a href="/log" aria-current=${at('/log')}>Log</a></nav></header>
     <div role="status" class="lost">${lost.value ? html`<p>cco view does not answer. What you see may be old; this page comes back by itself when <code>cco view</code> runs again.</p>` : null}</div>
     <main id="main" tabindex="-1"><${Wrong} of=${state.value && state.value.wrong} /><${Part} key=${path}>${shown}</${Part}></main>
-    <div role="status" class="told">${told.value.length > 0 && html`<div class="toast"><p>${told.value[0]} <button type="button" onClick=${() => { told.value = []; }}>Well</button></p>
+    <div role="status" class="told">${told.value.length > 0 && html`<div class="toast"><p>${told.value[0]} <button type="button" onClick=${() => { told.value = []; }}>OK</button></p>
       ${told.value.length > 1 && html`<details><summary>${told.value.length - 1} more</summary><ul>${told.value.slice(1).map(t => html`<li>${t}</li>`)}</ul></details>`}</div>`}</div>`;
 }
 

@@ -22,7 +22,7 @@ function Item({i}) {
     case 'question': body = html`<div class="words question"><b>asks</b> <${Words} of=${i.words} /></div>`; break;
     case 'thought': body = html`<${Fold} kind="thought" head=${'thinks: ' + first(i.text)} text=${i.text + cut} />`; break;
     case 'call': body = html`<${Fold} kind="call" head=${html`<b>${i.tool}</b> ${first(i.input)}`} text=${i.input + cut} />`; break;
-    case 'result': body = html`<${Fold} kind=${'result' + (i.wrong ? ' wrong' : '')} head=${html`${i.wrong ? html`<b class="bad">went wrong:</b>` : 'gave:'} ${first(i.text)}`} text=${i.text + cut} />`; break;
+    case 'result': body = html`<${Fold} kind=${'result' + (i.wrong ? ' wrong' : '')} head=${html`${i.wrong ? html`<b class="bad">went wrong:</b>` : 'result:'} ${first(i.text)}`} text=${i.text + cut} />`; break;
     case 'denied': body = html`<p class="denied"><b>denied</b> ${i.tool} ${i.text}</p>`; break;
     case 'refused': body = html`<p class="denied"><b>refused</b> ${i.text}</p>`; break;
     case 'turn': body = html`<p class=${'turn' + (i.wrong ? ' bad' : '')}>the turn ends: ${i.text}${i.spent && money(i.spent) ? ' · ' + money(i.spent) : ''}</p>`; break;
@@ -31,7 +31,6 @@ function Item({i}) {
     case 'end': body = html`<p class="turn"><b>${i.text}</b></p>`; break;
     case 'step': body = html`<p class="quiet">${i.text}</p>`; break;
     case 'error': body = html`<pre class="bad">${i.text}</pre>`; break;
-    case 'other': body = html`<${Fold} kind="thought" head=${'something unknown: ' + first(i.text)} text=${i.text + cut} />`; break;
     default: body = html`<pre>${i.text}</pre>`;
   }
   return html`<li class=${'item ' + i.kind} data-id=${i.id}>${at}${body}</li>`;
