@@ -28,7 +28,7 @@ func boxPages(b *browser) {
 		b.pressOn(card, words)
 		b.press(sure)
 		b.r.Await(run, "killed")
-		b.sees("their work is kept")
+		b.sees("with the work kept")
 		b.until("stopped", "document.querySelector('.card .state').innerText === 'stopped'")
 		b.press("Start")
 		b.until("running", "document.querySelector('.card .state').innerText === 'running'")

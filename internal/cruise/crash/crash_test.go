@@ -255,12 +255,16 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 	r.CCO("cruise", "fix", id, "--comment", injected)
 	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed),
 		0))} // the same each time is what is wanted
-	said := false
+	said, settled := false, false
 	r.Await(id, "over", func(s cruisetest.Status) bool {
 		if !said && s.PR != 0 && s.Path != "" {
 			said = true
 			r.Say(cruisetest.Token, s.PR, commented)
 			must.Do(t, os.WriteFile(filepath.Join(r.Workspace(s), ".git", "said"), nil, 0o644)) // reviewers read it
+		}
+		if !settled && s.Stage == "merging" { // what a person asked for is settled by a person
+			settled = true
+			r.Say(cruisetest.Token, s.PR, "[REVIEW COMPLETE]")
 		}
 		random.maybe()
 		return s.Over()
@@ -408,8 +412,8 @@ func describe(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) string {
 		}))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %q, %d rounds, trouble %q, question %q, backoff %d, %d pull requests\n", s.Stage, s.End, s.Rounds,
-		s.Trouble, s.Question, s.Backoff, r.Pulls())
+	fmt.Fprintf(&b, "%s, %q, %d rounds, trouble %q, question %q, %d pull requests\n", s.Stage, s.End, s.Rounds,
+		s.Trouble, s.Question, r.Pulls())
 	fmt.Fprintf(&b, "refs: %s\n", strings.ReplaceAll(g.Git("for-each-ref", "--format=%(refname)"), "\n", " "))
 	lines := func(title string, list []string) {
 		slices.Sort(list)
