@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // HoldWhy says why a change is not pushed without a person's consent.
@@ -76,7 +77,17 @@ func (s *State) held(p Published) (list []Hold) {
 func (s *State) wanted(file string) bool {
 	return slices.ContainsFunc(s.Ledger.Findings, func(f Finding) bool {
 		return f.Domain == "" && f.State != Dropped && !strings.HasPrefix(f.Comment, fromBase) &&
-			(f.Path == file || strings.Contains(f.Text, path.Base(file)))
+			(f.Path == file || namesFile(f.Text, file))
+	})
+}
+
+// namesFile says whether a text names a file, by its path or the end of it: a part of another word is no name.
+func namesFile(text, file string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("`'\"()[]<>,;:!?", r)
+	}), func(word string) bool {
+		word = strings.TrimRight(word, ".")
+		return strings.ContainsAny(word, "./") && strings.HasSuffix("/"+file, "/"+word)
 	})
 }
 

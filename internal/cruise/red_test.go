@@ -296,3 +296,16 @@ func TestADeclinedCheckIsWaitedForAfterAnAnswer(t *testing.T) {
 		t.Errorf("end %q at %v, asked %q", st.End, r.now, w.asked)
 	}
 }
+
+// Guards against a file that any comment seems to name, because its name is short or the end of another's.
+func TestAFileIsNamedByAWord(t *testing.T) {
+	for text, want := range map[string]bool{"tidy up `a/lib_test.go`.": true, "see lib_test.go, line 3": true,
+		"a/lib_test.go:3": true, "mylib_test.go is wrong": false, "b/lib_test.go": false, "a lib": false, ".": false} {
+		if namesFile(text, "a/lib_test.go") != want {
+			t.Errorf("%q: not %v", text, want)
+		}
+	}
+	if namesFile("what a mess", "e2e/a") {
+		t.Error("an article is no name")
+	}
+}
