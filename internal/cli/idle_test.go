@@ -181,10 +181,10 @@ func TestAnAgentWithoutAHookIsIdleWhenNothingMoves(t *testing.T) {
 // listening notes each line that is typed to it, in the middle of its turn and at its prompt.
 const listening = hooked + `note() { IFS= read -r line; printf '%s\n' "$line" | cat -v >>"$CCO_EXCHANGE/typed"; }
 turn begun; echo WORKING; note
-turn ended; echo RESTING; note; read -r line
+turn ended; echo RESTING; note; note; read -r line
 `
 
-// Guards against words that reach an agent as keys: what is said is pasted, and then entered.
+// Guards against words that reach an agent as keys: what is said is pasted, and then entered, again if nothing begins.
 func TestSayingTypesIntoASession(t *testing.T) {
 	d := deskWith(t, listening)
 	id := d.pushes("WORKING")
@@ -203,7 +203,7 @@ func TestSayingTypesIntoASession(t *testing.T) {
 	is("^[[200~use M-CM-$ tabs[31m^[[201~\n")
 	d.is("idle")
 	said("and go on")
-	is("\n^[[200~and go on^[[201~\n")
+	is("\n^[[200~and go on^[[201~\n\n")
 
 	for words, want := range map[string]string{"": "exit status 2", "\x1b\x03": "exit status 2"} {
 		if out, err := d.command("cco", "box", "say", id, words).CombinedOutput(); err == nil || err.Error() != want {

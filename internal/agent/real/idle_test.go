@@ -26,7 +26,7 @@ func idleAtItsPrompt(t *testing.T, name string) {
 	k := w.onKitty("box", "push", "plan.md", "--agent", name)
 	is := func(state string) {
 		t.Helper()
-		for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 			if list := w.run(0, "box", "sessions"); strings.Contains(list, " "+name+" ") {
 				s := w.session(w.newestID())
 				if string(s.State) == state {

@@ -248,7 +248,7 @@ func (w *work) pulled(name, want string) {
 // waitFor waits until something is so.
 func (w *work) waitFor(what string, is func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("%s: never came\n%s", what, w.model.Summary())
 		}

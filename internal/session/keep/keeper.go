@@ -55,6 +55,7 @@ type keeper struct {
 	asks    bool      // it has an open question
 	said    [][]byte  // what a person said, and is to be typed when the agent listens
 	pasted  time.Time // when something of it was typed last
+	enters  int       // how often Enter may be typed again, should it go unheeded
 	closing bool      // it was asked to leave its prompt
 }
 

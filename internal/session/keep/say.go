@@ -14,6 +14,13 @@ const maxSaid = 20
 // enterPause is the time between a paste and Enter. CLIs take an Enter that comes with a paste for a part of it.
 const enterPause = 500 * time.Millisecond
 
+// A busy machine's CLI may read the paste and the Enter at once, for all the pause between them. So Enter is typed again
+// while the agent stays at its prompt: so long after, and so often. At an empty prompt it does nothing.
+const (
+	enterAgain = 5 * time.Second
+	enterTries = 6
+)
+
 // say takes what a person says to the agent, and tells that it is said later, or why not at all. The caller holds the
 // mutex.
 func (k *keeper) say(words []byte) (answer string) {
@@ -41,10 +48,18 @@ func (k *keeper) listens() bool {
 // turn. The caller holds the mutex.
 func (k *keeper) typeSaid() {
 	now := k.clock.Now()
+	if !k.atPrompt() || k.writer != nil { // it has begun, or somebody else sees to it
+		k.enters = 0
+	}
+	if k.enters > 0 && k.listens() && !now.Before(k.pasted.Add(enterAgain)) {
+		k.enters, k.pasted = k.enters-1, now
+		k.pty.Type([]byte{'\r'})
+		return
+	}
 	if len(k.said) == 0 || !k.listens() || now.Before(k.pasted.Add(2*enterPause)) {
 		return
 	}
-	k.pasted = now
+	k.pasted, k.enters = now, enterTries
 	k.pty.Type(slices.Concat([]byte("\x1b[200~"), k.said[0], []byte("\x1b[201~")))
 	k.said = k.said[1:]
 	pty := k.pty
