@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // listing is a file that names packages in its lines: a lockfile, or a manifest that is code.
@@ -293,16 +295,9 @@ func (x *examination) compare(c *change, was, is map[string]req, registry string
 		if n := len(s.names); n > 0 {
 			first, _, _ := strings.Cut(s.names[0], " ")
 			x.add(Finding{Kind: depsOf, Path: c.path, Line: is[first].no, Count: n,
-				Says: number(n, "package", "packages") + " " + s.one, Text: show(s.sign, list(s.names))})
+				Says: unit.Count(n, "package") + " " + s.one, Text: show(s.sign, list(s.names))})
 		}
 	}
-}
-
-func number(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 // list is the beginning of a list, for one line.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // Finding is one thing to look at. All text is safe to print, and no secret is in it.
@@ -45,8 +46,9 @@ type Group struct {
 
 // Report is all that was found, the most dangerous first. No kind takes room from another.
 type Report struct {
-	Groups []Group  `json:"groups,omitempty"`
-	Notes  []string `json:"notes,omitempty"` // what was not looked at
+	Groups []Group        `json:"groups,omitempty"`
+	Notes  []string       `json:"notes,omitempty"` // what was not looked at
+	Files  []git.FileStat `json:"-"`               // what changed from the base to the tip, of one look
 }
 
 // Range is what came: the commits that the tips add to what was known.
@@ -78,7 +80,12 @@ func Examine(ctx context.Context, r *git.Repo, in Range) (Report, error) {
 	if err := x.run(); err != nil {
 		return Report{}, fmt.Errorf("look at what came: %w", err)
 	}
-	return x.report(), nil
+	report := x.report()
+	for _, c := range x.changes {
+		report.Files = append(report.Files, git.FileStat{Path: safetext.Line(c.path), Added: c.plus,
+			Deleted: c.minus, Binary: c.binary})
+	}
+	return report, nil
 }
 
 // report sorts findings into groups.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 
@@ -22,22 +23,16 @@ var (
 // gap is how many spaces push the rest of a line out of sight.
 const gap = 160
 
+var blank = [256]bool{' ': true, '\t': true}
+
 // unseen says quickly whether a line may have something that is not seen.
 func unseen(text []byte) bool {
-	spaces := 0
-	for i, b := range text {
-		if b == ' ' || b == '\t' {
-			if spaces++; spaces >= gap {
-				return true
-			}
-			continue
-		}
-		spaces = 0
-		if b >= 0xC2 || b < ' ' && (b != '\r' || i < len(text)-1) {
+	for _, b := range bytes.TrimSuffix(text, []byte("\r")) {
+		if b >= 0xC2 || b < ' ' && b != '\t' {
 			return true
 		}
 	}
-	return false
+	return hasRun(text, gap, &blank, "")
 }
 
 // oddity takes down what is not seen in a line.

@@ -1,13 +1,20 @@
 package gate
 
-import "github.com/cco-dev/cco/internal/gate/gitleaks"
+import (
+	"bytes"
+
+	"github.com/cco-dev/cco/internal/gate/gitleaks"
+)
 
 // keywords finds the words of rules in one pass over a text: by their first two bytes, which few words share. The bit
 // that tells small letters from capitals does not count.
-type keywords [1 << 12][]*keyword
+type keywords struct {
+	some  [1 << 12]bool // whether there are words: small enough to stay near the processor
+	words [1 << 12][]*keyword
+}
 
 type keyword struct {
-	word  string
+	word  []byte
 	rules []int
 }
 
@@ -20,9 +27,9 @@ func newKeywords(rules []gitleaks.Rule) *keywords {
 	for i, r := range rules {
 		for _, w := range r.Keywords {
 			if by[w] == nil {
-				by[w] = &keyword{word: w}
+				by[w] = &keyword{word: []byte(w)}
 				at := slot(w[0], w[1])
-				k[at] = append(k[at], by[w])
+				k.some[at], k.words[at] = true, append(k.words[at], by[w])
 			}
 			by[w].rules = append(by[w].rules, i)
 		}
@@ -33,24 +40,16 @@ func newKeywords(rules []gitleaks.Rule) *keywords {
 // find calls hit for each rule that has a word in the text, with the place behind it.
 func (k *keywords) find(text []byte, hit func(rule, end int)) {
 	for i := range max(1, len(text)) - 1 {
-		for _, w := range k[slot(text[i], text[i+1])] {
-			if w.begins(text[i:]) {
+		at := slot(text[i], text[i+1])
+		if !k.some[at] {
+			continue
+		}
+		for _, w := range k.words[at] {
+			if end := i + len(w.word); end <= len(text) && bytes.EqualFold(text[i:end], w.word) {
 				for _, r := range w.rules {
-					hit(r, i+len(w.word))
+					hit(r, end)
 				}
 			}
 		}
 	}
-}
-
-func (w *keyword) begins(text []byte) bool {
-	if len(text) < len(w.word) {
-		return false
-	}
-	for i := range len(w.word) {
-		if text[i]|anyCase != w.word[i]|anyCase {
-			return false
-		}
-	}
-	return true
 }

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"bytes"
-	"path"
 	"strings"
 )
 
@@ -26,7 +25,7 @@ func marked(p string, text []byte) *mark {
 	rows := marks()
 	for i := range rows {
 		m := &rows[i]
-		if (m.Ends == "" || path.Ext(p) == m.Ends) && bytes.IndexByte(text, m.Has[len(m.Has)-1]) >= 0 &&
+		if strings.HasSuffix(p, m.Ends) && bytes.IndexByte(text, m.Has[len(m.Has)-1]) >= 0 &&
 			bytes.Contains(text, []byte(m.Has)) && m.Line().Match(text) && (m.Plain == nil || !m.Plain().Match(text)) {
 			return m
 		}

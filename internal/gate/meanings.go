@@ -53,6 +53,18 @@ func joined(before, text []byte) []byte {
 // meanings are other texts that a line stands for.
 func meanings(before, text []byte) (all [][]byte) {
 	line := text
+	if bytes.ContainsAny(text, "\"'`:=<$") { // which all that is quoted, named or given has
+		line, all = spelled(before, text)
+	}
+	if hasRun(text, 16, &inSecret, "") {
+		all = append(all, coded().ReplaceAllFunc(line, decoded))
+	}
+	return all
+}
+
+// spelled is a line without quoted quotes and with what belongs to it, and all that it was on the way.
+func spelled(before, text []byte) (line []byte, all [][]byte) {
+	line = text
 	if bytes.Contains(text, []byte(`\"`)) || bytes.Contains(text, []byte(`\'`)) {
 		plain := strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\n`, " ").Replace(string(text))
 		plain = strings.TrimRight(strings.TrimSpace(plain), `",`)
@@ -73,10 +85,7 @@ func meanings(before, text []byte) (all [][]byte) {
 	if both != nil || bytes.Count(text, []byte(`"`))+bytes.Count(text, []byte(`'`))+bytes.Count(text, []byte("`")) > 3 {
 		all = append(all, piece().ReplaceAll(line, nil))
 	}
-	if hasRun(text, 16, false) {
-		all = append(all, coded().ReplaceAllFunc(line, decoded))
-	}
-	return all
+	return line, all
 }
 
 // decoded is what base64 stands for, if that is text.
@@ -98,12 +107,7 @@ func decoded(s []byte) []byte {
 func fake(secret string, guess bool) bool {
 	lower := strings.ToLower(secret)
 	has := func(text, words string) bool {
-		for w := range strings.FieldsSeq(words) {
-			if strings.Contains(text, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(strings.Fields(words), func(w string) bool { return strings.Contains(text, w) })
 	}
 	switch {
 	case has(secret, listed("published")):

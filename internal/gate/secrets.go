@@ -161,18 +161,18 @@ func (s *scanner) near(r *gitleaks.Rule, h hit, path, commit string, no int, tex
 		return false
 	}
 	// Without such a run the general guess can't match, and is slow.
-	return (r.ID != generic || hasRun(text[from:to], 10, true)) && s.apply(r, path, commit, no, part)
+	return (r.ID != generic || hasRun(text[from:to], 10, &inSecret, "0123456789")) && s.apply(r, path, commit, no, part)
 }
 
-// hasRun says whether there are n characters of a secret in a row, if need be with a digit among them. It looks from
+// hasRun says whether there are n bytes of a set in a row, if need be with one of some others among them. It looks from
 // the end of where they could be, and so passes over most of a text without any.
-func hasRun(text []byte, n int, digits bool) bool {
+func hasRun(text []byte, n int, in *[256]bool, among string) bool {
 	for end := n; end <= len(text); {
 		at := end - 1
-		for at >= end-n && inSecret[text[at]] {
+		for at >= end-n && in[text[at]] {
 			at--
 		}
-		if at < end-n && (!digits || bytes.ContainsAny(text[end-n:end], "0123456789")) {
+		if at < end-n && (among == "" || bytes.ContainsAny(text[end-n:end], among)) {
 			return true
 		}
 		end = max(at+n, end) + 1

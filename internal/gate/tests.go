@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // language is how tests look in one, or in files of a name.
@@ -101,7 +103,7 @@ func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 	case l.Ends == "":
 		x.weaker(c, skips.add, n, "a check may fail now, or does nothing")
 	case !c.fresh():
-		x.weaker(c, skips.add, n, number(n, "test does", "tests do")+" not run, or may fail now")
+		x.weaker(c, skips.add, n, unit.Count(n, "test")+" skipped, or allowed to fail")
 	}
 	if c.fresh() {
 		return
@@ -111,13 +113,13 @@ func (x *examination) tests(l *language, c *change, was, is map[string]int) {
 	case gone > 0 && l.Ends == "":
 		x.weaker(c, tests.del, gone, "CI checks less than before")
 	case gone > 0 && c.gone():
-		x.weaker(c, tests.del, gone, number(gone, "test", "tests")+" removed, or moved where nothing runs them")
+		x.weaker(c, tests.del, gone, unit.Count(gone, "test")+" removed, or moved where nothing runs them")
 	case gone > 0 && skips.more <= 0:
-		x.weaker(c, tests.del, gone, number(gone, "test", "tests")+" removed")
+		x.weaker(c, tests.del, gone, unit.Count(gone, "test")+" removed")
 	case missing > 0 && (l.Files != "" || within(fold(c.path), "tests/ *_test.rs tests.rs test.rs *_tests.rs")):
-		x.weaker(c, checks.del, missing, number(missing, "assertion", "assertions")+" fewer")
+		x.weaker(c, checks.del, missing, unit.Count(missing, "assertion")+" fewer")
 	case empty.more > 0 && checks.del.text != "":
-		x.weaker(c, empty.add, empty.more, number(empty.more, "assertion", "assertions")+" that nearly always hold")
+		x.weaker(c, empty.add, empty.more, unit.Count(empty.more, "assertion")+" that nearly always hold")
 	default:
 		x.values(l, c)
 	}

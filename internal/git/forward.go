@@ -285,7 +285,8 @@ func (r *Repo) checkout(ctx context.Context, f forwardPlan) error {
 }
 
 func (r *Repo) readTree(ctx context.Context, from, to string) error {
-	return r.checkoutError(r.host.Run(ctx, nil, "read-tree", "-m", "-u", "--no-recurse-submodules", from, to))
+	return r.checkoutError(r.host.Run(ctx, nil, "-c", "checkout.workers=0", "-c",
+		"checkout.thresholdForParallelism=32", "read-tree", "-m", "-u", "--no-recurse-submodules", from, to))
 }
 
 // checkoutError turns git's refusals, which come before it has touched anything, into ours.

@@ -48,6 +48,40 @@ const (
 
 // Summary sums up what to adds to from.
 func (r *Repo) Summary(ctx context.Context, from, to string) (Summary, error) {
+	s, err := r.CommitLines(ctx, from, to)
+	if err != nil {
+		return Summary{}, err
+	}
+	h := r.host
+	c := h.Cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--ignore-submodules=none", "--no-ext-diff",
+		"--no-textconv", from, to, "--")
+	err = h.Scan(ctx, c, 0, func(rec []byte) error {
+		s.Count(fileStat(string(rec)))
+		return nil
+	})
+	if err != nil {
+		return Summary{}, fmt.Errorf("compare: %w", err)
+	}
+	return s, nil
+}
+
+// Count adds a file. Of one that becomes something else git may tell twice, as of one that goes and one that comes.
+func (s *Summary) Count(f FileStat) {
+	s.Added, s.Deleted = s.Added+f.Added, s.Deleted+f.Deleted
+	last := len(s.Files) - 1
+	switch {
+	case last >= 0 && s.Files[last].Path == f.Path:
+		l := &s.Files[last]
+		l.Added, l.Deleted, l.Binary = l.Added+f.Added, l.Deleted+f.Deleted, l.Binary || f.Binary
+	case len(s.Files) < maxFileStats:
+		s.Files = append(s.Files, f)
+	default:
+		s.MoreFiles++
+	}
+}
+
+// CommitLines is a summary without files, for who has them from elsewhere.
+func (r *Repo) CommitLines(ctx context.Context, from, to string) (Summary, error) {
 	if err := r.CheckOID(from, to); err != nil {
 		return Summary{}, err
 	}
@@ -71,20 +105,6 @@ func (r *Repo) Summary(ctx context.Context, from, to string) (Summary, error) {
 		}
 		total, _ := strconv.Atoi(n)
 		s.More = max(0, total-maxCommitLines)
-	}
-	c = h.Cmd("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--ignore-submodules=none", "--no-ext-diff",
-		"--no-textconv", from, to, "--")
-	err = h.Scan(ctx, c, 0, func(rec []byte) error {
-		f := fileStat(string(rec))
-		if s.Added, s.Deleted = s.Added+f.Added, s.Deleted+f.Deleted; len(s.Files) < maxFileStats {
-			s.Files = append(s.Files, f)
-		} else {
-			s.MoreFiles++
-		}
-		return nil
-	})
-	if err != nil {
-		return Summary{}, fmt.Errorf("compare: %w", err)
 	}
 	return s, nil
 }

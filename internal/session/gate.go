@@ -40,6 +40,11 @@ func (s *Service) look(ctx context.Context, repo *git.Repo, r *PullResult) (err 
 	if r.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: r.Base, Tip: r.head}); err != nil {
 		return err
 	}
+	if len(r.Summary.Files) == 0 {
+		for _, f := range r.Gate.Files {
+			r.Summary.Count(f)
+		}
+	}
 	if r.wip != "" {
 		left, err := gate.Examine(ctx, repo, gate.Range{Base: r.head, Tip: r.wip, Known: []string{r.Base}})
 		if err != nil {

@@ -41,7 +41,7 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 	if err != nil {
 		return r, s.unchanged(rec.ID, err)
 	}
-	if r.Summary, err = q.Summary(ctx); err == nil && len(o.Only) == 0 { // what is chosen is looked at by itself
+	if r.Summary, err = q.CommitLines(ctx); err == nil && len(o.Only) == 0 { // what is chosen is looked at by itself
 		err = s.look(ctx, q.Inside(), &r)
 	}
 	if err != nil || r.target == r.head {

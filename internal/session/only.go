@@ -73,8 +73,11 @@ func (s *Service) pick(ctx context.Context, q *quarantine.Repo, repo *git.Repo, 
 		return err
 	}
 	r.Gate = found
-	if r.Summary, err = q.Inside().Summary(ctx, r.Base, made.Commit); err != nil {
+	if r.Summary, err = q.Inside().CommitLines(ctx, r.Base, made.Commit); err != nil {
 		return err
+	}
+	for _, f := range found.Files {
+		r.Summary.Count(f)
 	}
 	r.whole, r.target, r.Files, r.Of, r.Halves = r.target, made.Commit, made.Files, made.Of, made.Halves
 	return nil

@@ -143,6 +143,11 @@ func (q *Repo) Summary(ctx context.Context) (git.Summary, error) {
 	return q.Inside().Summary(ctx, q.found.Base, q.found.Tip)
 }
 
+// CommitLines is the same without files.
+func (q *Repo) CommitLines(ctx context.Context) (git.Summary, error) {
+	return q.Inside().CommitLines(ctx, q.found.Base, q.found.Tip)
+}
+
 // Diff writes the patch from the base to the tip.
 func (q *Repo) Diff(ctx context.Context, w io.Writer, style git.DiffStyle) error {
 	if q.found.Base == "" {
