@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"testing"
 
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 )
 
 // search is a script that looks for a pattern in all that can be read in a box, and says where it is. Files that were
 // not changed in the last minutes can't hold what was made up a moment ago.
-const search = `pattern=$1
+const search = `pattern=$(cat "$1")
 env | grep -aE "$pattern" | sed 's/^/FOUND in env: /'
 for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do
 	tr '\0' '\n' < "$f" 2>/dev/null | grep -aqE "$pattern" && echo "FOUND in $f"
@@ -39,55 +38,50 @@ curl -sv --max-time 5 http://example.org/ 2>&1 | grep -aE "$pattern" | sed 's/^/
 echo searched
 `
 
-// The real key is used, and is nowhere to be found: not by what runs in the box, and not in anything that cco leaves on
-// disk.
-func TestTheKeyIsNowhere(t *testing.T) {
-	eachBox(t, agents, func(t *testing.T, agent, box string) {
-		var w *work
-		// The bracket keeps the pattern from finding itself in command lines and transcripts.
-		hide := func(s string) string { return s[:4] + "[" + s[4:5] + "]" + s[5:] }
-		const decoy = "dk-decoy-5f1e9a77"
-		key := newKey()
-		w = newWork(t, agent,
-			agenttest.Shell("env; sh search.sh '"+hide(key)+"'"),
-			agenttest.Shell("sh search.sh '"+hide(decoy)+"'"),
-			agenttest.Say("done"))
-		w.box = box
-		for i, v := range w.env {
-			w.env[i] = strings.Replace(v, w.key, key, 1)
+// searchKey and searchDecoy are what an agent is told to run: one finds nothing, the other what is there.
+var searchKey, searchDecoy = agenttest.Shell("env; sh search.sh key.txt"), agenttest.Shell("sh search.sh decoys.txt")
+
+// putSearch commits what the searches need. A bracket keeps patterns from finding themselves.
+func (w *work) putSearch() {
+	const decoy = "dk-decoy-5f1e9a77"
+	hide := func(s string) string { return s[:4] + "[" + s[4:5] + "]" + s[5:] + "\n" }
+	for name, text := range map[string]string{"search.sh": search, "key.txt": hide(w.key), "decoys.txt": hide(decoy),
+		"decoy.txt": decoy + "\n"} {
+		w.put(name, text)
+	}
+}
+
+// tokenInBox is what an agent has in place of its key, as each of them is told.
+var tokenInBox = regexp.MustCompile(`(?m)^(ANTHROPIC_API_KEY|CCO_DOOR_TOKEN|GEMINI_API_KEY)=[0-9a-f]{32}$|` +
+	`"apiKey": ?"[0-9a-f]{32}"`)
+
+// keyIsNowhere checks what was found: the real key is used, and is neither in the box, nor in what push showed, nor in
+// anything that cco leaves on disk.
+func (w *work) keyIsNowhere(id, shown string) {
+	w.t.Helper()
+	heard := w.model.Heard()
+	if strings.Count(heard, "searched") < 2 || !strings.Contains(heard, "decoy.txt") {
+		w.t.Fatalf("the search does not find what is there: %s", heard)
+	}
+	if !tokenInBox.MatchString(heard) {
+		w.t.Errorf("the box's environment has no token of the session: %s", heard)
+	}
+	if !strings.Contains(heard, "code=403") || !strings.Contains(heard, "code=404") {
+		w.t.Errorf("the door did not answer: %s", heard)
+	}
+	for line := range strings.Lines(heard) {
+		if strings.Contains(line, "FOUND") && !strings.Contains(line, "decoy") && !strings.Contains(line, ".git/") {
+			w.t.Errorf("the key is in the box: %s", line)
 		}
-		w.put("search.sh", search)
-		w.put("decoy.txt", decoy+"\n")
-		out, id := w.push(0)
-		heard := w.model.Heard()
-		if strings.Count(heard, "searched") < 2 || !strings.Contains(heard, "decoy.txt") {
-			t.Fatalf("the search does not find what is there: %s", heard)
+	}
+	for name, text := range map[string]string{"what tools answered": heard, "what push showed": shown,
+		"the transcript":          w.kept(id, "transcript.jsonl"),
+		"the record of what left": w.kept(id, "net.jsonl")} {
+		if strings.Contains(text, w.key) {
+			w.t.Errorf("the key is in %s", name)
 		}
-		if !regexp.MustCompile(`(?m)^(ANTHROPIC_API_KEY|CCO_DOOR_TOKEN|GEMINI_API_KEY)=[0-9a-f]{32}$`).MatchString(heard) {
-			t.Errorf("the box's environment has no token of the session: %s", heard)
-		}
-		if !strings.Contains(heard, "code=403") || !strings.Contains(heard, "code=404") {
-			t.Errorf("the door did not answer: %s", heard)
-		}
-		for line := range strings.Lines(heard) {
-			if strings.Contains(line, "FOUND") && !strings.Contains(line, "decoy") && !strings.Contains(line, ".git/") {
-				t.Errorf("the key is in the box: %s", line)
-			}
-		}
-		for name, text := range map[string]string{"what tools answered": heard, "what push showed": out,
-			"the transcript":          w.kept(id, "transcript.jsonl"),
-			"the record of what left": w.kept(id, "net.jsonl")} {
-			if strings.Contains(text, key) {
-				t.Errorf("the key is in %s", name)
-			}
-		}
-		w.onDisk(key)
-		for _, r := range w.model.Requests() {
-			if r.Turn && r.Key() != key {
-				t.Errorf("the model got %q, not the real key", r.Key())
-			}
-		}
-	})
+	}
+	w.onDisk(w.key)
 }
 
 // onDisk looks for a text in every file that cco has made.

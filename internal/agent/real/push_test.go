@@ -14,14 +14,16 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back.
+// The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back. The agent is asked
+// to look for its key, which is used and is nowhere.
 func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
 	eachBox(t, append([]string{slow}, agents...), func(t *testing.T, agent, box string) {
 		w := newWork(t, agent,
 			agenttest.Step{Thinking: "First the plan.", Text: "I read the plan.",
 				Calls: []agenttest.Call{agenttest.ShellCall("cat plan.md; uname -n")}},
-			commit("hello.txt", "hello"), agenttest.Say("The lamp is lit."))
+			searchKey, searchDecoy, commit("hello.txt", "hello"), agenttest.Say("The lamp is lit."))
 		w.box = box
+		w.putSearch()
 		out, id := w.push(0)
 		if !strings.Contains(out, "The lamp is lit.") {
 			t.Errorf("the agent's words are not shown:\n%s", out)
@@ -29,6 +31,7 @@ func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
 		if !strings.Contains(w.model.Heard(), box) {
 			t.Errorf("it did not run in the box %s: %s", box, w.model.Heard())
 		}
+		w.keyIsNowhere(id, out)
 		w.run(0, "box", "pull", id)
 		w.pulled("hello.txt", "hello")
 		if got := w.git(w.repo, "log", "-1", "--format=%s %an"); got != "Add hello.txt Ada" {
@@ -85,24 +88,6 @@ func TestAgentsAreListed(t *testing.T) {
 	}
 }
 
-// A command that leaves the workspace fails by the kernel in a box, and the hook only notes it.
-func TestWhatLeavesTheWorkspaceIsHeldAndNoted(t *testing.T) {
-	each(t, agents, func(t *testing.T, agent string) {
-		mark := filepath.Join("/usr/local", "cco-real-"+agent)
-		w := newWork(t, agent, agenttest.Shell("touch "+mark), commit("hello.txt", "hello"), agenttest.Say("done"))
-		_, id := w.push(0)
-		if heard := w.model.Heard(); !strings.Contains(heard, "Read-only file system") {
-			t.Errorf("the agent was not told by the kernel: %s", heard)
-		}
-		if _, err := os.Lstat(mark); err == nil {
-			t.Error("the box did not hold")
-		}
-		w.run(0, "box", "pull", id)
-		w.pulled("hello.txt", "hello")
-		w.noted(mark)
-	})
-}
-
 // noted makes sure that the log has a note about something, and no denial.
 func (w *work) noted(mark string) {
 	w.t.Helper()
@@ -130,24 +115,28 @@ done
 echo switched off
 `
 
-// An agent that switches its hook off in mid-run, by a script in the repository that the guard can't look into, does
-// not get rid of it.
-func TestTheHookStaysWhateverTheAgentWrites(t *testing.T) {
+// A command that leaves the workspace fails by the kernel in a box, and the hook only notes it: also once the agent has
+// switched its hook off in mid-run, by a script in the repository that the guard can't look into.
+func TestWhatLeavesTheWorkspaceIsHeldAndNoted(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
-		mark := filepath.Join("/usr/local", "cco-real-off-"+agent)
-		w := newWork(t, agent,
-			agenttest.Shell("sh off.sh"),
+		before, after := filepath.Join("/usr/local", "cco-real-"+agent), filepath.Join("/usr/local", "cco-real-off-"+agent)
+		w := newWork(t, agent, agenttest.Shell("touch "+before), agenttest.Shell("sh off.sh"),
 			agenttest.Shell("timeout 6 tail -f /dev/null || true"), // claude reads its settings anew, and refuses to sleep
-			agenttest.Shell("touch "+mark), agenttest.Say("done"))
+			agenttest.Shell("touch "+after), agenttest.Say("done"))
 		w.put("off.sh", off)
 		w.push(0)
 		heard := w.model.Heard()
 		if !strings.Contains(heard, "switched off") || strings.Contains(heard, "WROTE") {
 			t.Errorf("the script did not do what it should: %s", heard)
 		}
-		w.noted(mark) // the hook was not lost
-		if _, err := os.Lstat(mark); err == nil {
-			t.Error("the box did not hold")
+		for _, mark := range []string{before, after} {
+			if !strings.Contains(heard, mark+"': Read-only file system") {
+				t.Errorf("the agent was not told about %s by the kernel: %s", mark, heard)
+			}
+			if _, err := os.Lstat(mark); err == nil {
+				t.Errorf("the box did not hold %s", mark)
+			}
+			w.noted(mark)
 		}
 	})
 }

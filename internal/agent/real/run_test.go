@@ -70,13 +70,17 @@ func (x *tmux) asked() {
 
 func (x *tmux) types(line string) { x.do("send-keys", "-l", line); x.do("send-keys", "Enter") }
 
-// The loop on a real terminal: the agent works, a comment makes it go on in its conversation, all of it is taken.
+// The loop on a real terminal: the agent works, a comment makes it go on in its conversation, all of it is taken. Nothing
+// is red of what its CLI tries by itself, beside which nobody would see the others.
 func TestARunOnATerminal(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
 		w := newWork(t, agent, commit("hello.txt", "hello"), agenttest.Say("done"),
 			agenttest.Shell("cat $CCO_EXCHANGE/plan.md"), commit("more.txt", "more"), agenttest.Say("done again"))
 		x := w.onTmux("run", "plan.md", "--agent", agent, "--headless")
 		x.asked()
+		if strings.Contains(x.screen(), "a connection was refused") {
+			t.Errorf("a refusal is red:\n%s", x.screen())
+		}
 		if before := w.git(w.repo, "ls-files"); strings.Contains(before, "hello.txt") {
 			t.Errorf("taken before anybody was asked: %s", before)
 		}
