@@ -143,7 +143,7 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 	if a.Fleet != nil && st.IsShared() {
 		s.Fleet = func(ctx context.Context) (session.Fleet, error) { return a.Fleet(ctx, st) }
 	}
-	s.Settle(ctx)
+	s.Keeping().Settle(ctx)
 	return s, func() { _ = st.Close() }, nil
 }
 

@@ -71,7 +71,7 @@ func (a *App) CreateForAgents(ctx context.Context, name string, cfg config.Confi
 		return err
 	}
 	defer done()
-	return a.CreateFor(ctx, name, cfg, func(b *box.Box) error { return s.CanAsk(ctx, b, repo, agents) }, begin)
+	return a.CreateFor(ctx, name, cfg, func(b *box.Box) error { return s.HandOff().CanAsk(ctx, b, repo, agents) }, begin)
 }
 
 // CreateFor creates or starts a box for what begins in it. May can refuse the box before it is made, and a box that was

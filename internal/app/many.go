@@ -30,7 +30,7 @@ func (a *App) PushAll(ctx context.Context, s *session.Service, cfg config.Config
 		return nil
 	}
 	start := func() (bool, error) {
-		if err := each(func(o session.PushOptions) error { return s.CanBegin(ctx, o) }); err != nil {
+		if err := each(func(o session.PushOptions) error { return s.HandOff().CanBegin(ctx, o) }); err != nil {
 			return false, err
 		}
 		o.Budget = session.NewID()
@@ -39,7 +39,7 @@ func (a *App) PushAll(ctx context.Context, s *session.Service, cfg config.Config
 			return false, err
 		}
 		err := each(func(o session.PushOptions) error {
-			rec, err := s.Push(ctx, o)
+			rec, err := s.HandOff().Push(ctx, o)
 			if err == nil {
 				begun = append(begun, rec)
 			}
@@ -52,7 +52,7 @@ func (a *App) PushAll(ctx context.Context, s *session.Service, cfg config.Config
 	case err != nil:
 	case lacks:
 		err = a.CreateFor(ctx, o.Box, cfg, func(b *box.Box) error {
-			return each(func(o session.PushOptions) error { return s.CanPush(ctx, o, b) })
+			return each(func(o session.PushOptions) error { return s.HandOff().CanPush(ctx, o, b) })
 		}, start)
 	default:
 		_, err = start()

@@ -38,11 +38,11 @@ func (a *App) Push(ctx context.Context, s *session.Service, cfg config.Config, o
 		return rec, err
 	}
 	if !lacks {
-		return s.Push(ctx, o)
+		return s.HandOff().Push(ctx, o)
 	}
-	err = a.CreateFor(ctx, o.Box, cfg, func(b *box.Box) error { return s.CanPush(ctx, o, b) },
+	err = a.CreateFor(ctx, o.Box, cfg, func(b *box.Box) error { return s.HandOff().CanPush(ctx, o, b) },
 		func() (bool, error) {
-			rec, err = s.Push(ctx, o)
+			rec, err = s.HandOff().Push(ctx, o)
 			return rec.ID != "", err
 		})
 	return rec, err

@@ -239,7 +239,7 @@ func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) err
 		}
 	}
 	if rec.State != store.Done {
-		err := s.Failure(rec)
+		err := s.Looking().Failure(rec)
 		if rec.State == store.Killed {
 			a.IO.Fail(err)
 			return &statusError{exitInterrupted}
@@ -248,7 +248,7 @@ func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) err
 	}
 	switch {
 	case asJSON:
-	case s.MadeNothing(rec):
+	case s.Looking().MadeNothing(rec):
 		a.IO.Printf("Session %s ended and changed nothing. See what it said: cco box logs %s\n", rec.ID, rec.ID)
 	default:
 		if words := figures(s, rec); words != "" {
@@ -262,7 +262,7 @@ func (a *commands) ended(s *session.Service, rec store.Session, asJSON bool) err
 // figures are what a session has made, and what that cost; "" if nothing is known.
 func figures(s *session.Service, rec store.Session) string {
 	var parts []string
-	if commits, files := s.Made(rec); commits > 0 {
+	if commits, files := s.Looking().Made(rec); commits > 0 {
 		parts = append(parts, count(commits, "commit"), count(files, "file"))
 	}
 	if rec.Spent.Cost > 0 {

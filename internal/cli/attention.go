@@ -64,7 +64,7 @@ list again whenever it changes, with --json as one line each time.`,
 
 func (a *commands) attention(ctx context.Context, s *session.Service, f attentionFlags) error {
 	if f.later != "" {
-		id, err := s.Later(ctx, f.later)
+		id, err := s.Looking().Later(ctx, f.later)
 		if err != nil {
 			return err
 		}
@@ -81,16 +81,16 @@ func (a *commands) attention(ctx context.Context, s *session.Service, f attentio
 		}
 		f.repo, f.key = repo.Top, repo.Key()
 	}
-	if n, err := s.Unwatched(ctx); err != nil || n > 0 {
+	if n, err := s.Looking().Unwatched(ctx); err != nil || n > 0 {
 		if err != nil {
 			return err
 		}
-		a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), s.Runner())
+		a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), s.Looking().Runner())
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for before := []session.Need(nil); ; {
-		needs, err := s.Attention(ctx)
+		needs, err := s.Looking().Attention(ctx)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (a *commands) answer(ctx context.Context, s *session.Service, f runFlags, a
 	if err != nil {
 		return err
 	}
-	rec, live, err := s.Answer(ctx, id, func(question string) (string, error) {
+	rec, live, err := s.HandOff().Answer(ctx, id, func(question string) (string, error) {
 		return a.answerText(ctx, id, question, args[1:])
 	}, o)
 	if err != nil {

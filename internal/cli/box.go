@@ -180,7 +180,7 @@ not pulled and exist nowhere else, it is refused (exit 4); with --force they mov
 			}
 			defer done()
 			name := named(cfg, args)
-			gone, err := s.DestroyBox(cmd.Context(), name, force)
+			gone, err := s.Keeping().DestroyBox(cmd.Context(), name, force)
 			a.buried(gone.Buried, gone.Days)
 			if err != nil {
 				return err

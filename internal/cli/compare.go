@@ -76,10 +76,10 @@ func (a *commands) compare(ctx context.Context, s *session.Service, ids []string
 	o session.PullOptions) (list []session.Compared, err error) {
 	var errs []error
 	for _, id := range ids {
-		c, err := s.Compare(ctx, id, o)
+		c, err := s.Looking().Compare(ctx, id, o)
 		if err == nil && check != "" {
 			a.IO.Progress("checking what session %s made", id)
-			err = s.Check(ctx, &c, check)
+			err = s.Looking().Check(ctx, &c, check)
 		}
 		if ctx.Err() != nil {
 			return list, ctx.Err()
@@ -166,7 +166,7 @@ func (a *commands) takeOne(ctx context.Context, s *session.Service, ids []string
 				"box wait " + other + "`"})
 		}
 	}
-	r, err := s.Pull(ctx, id, o)
+	r, err := s.HandOff().Pull(ctx, id, o)
 	if err = a.tellPulled(r, err, asJSON); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (a *commands) aside(ctx context.Context, s *session.Service, ids []string, 
 		if v.State == store.Pulled {
 			continue
 		}
-		r, err := s.Pull(ctx, id, o)
+		r, err := s.HandOff().Pull(ctx, id, o)
 		a.IO.Settle()
 		switch {
 		case ctx.Err() != nil:

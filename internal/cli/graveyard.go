@@ -33,7 +33,7 @@ size. What earlier versions have saved stays until you remove it:
   workspace  a workspace as the agent left it`,
 		Example: "  cco box graveyard\n  cco box graveyard rm 3f9c01aa\n  cco box restore 3f9c01aa",
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
-			if err := s.Expire(ctx); err != nil {
+			if err := s.Keeping().Expire(ctx); err != nil {
 				a.IO.Warn("what is old could not be removed: %v", err)
 			}
 			list, err := s.Graveyard(ctx, "")
@@ -82,7 +82,7 @@ it asks first.`,
 				}
 			}
 			for _, name := range names {
-				if err := s.RemoveGrave(ctx, name); err != nil {
+				if err := s.Keeping().RemoveGrave(ctx, name); err != nil {
 					return err
 				}
 				a.IO.Say("%s is gone", name)
@@ -157,14 +157,14 @@ func (a *commands) restore(ctx context.Context, s *session.Service, id string, b
 	o session.PullOptions) (session.Restored, error) {
 	switch {
 	case back:
-		return s.RestoreSession(ctx, id, o)
+		return s.Keeping().RestoreSession(ctx, id, o)
 	case files != "":
 		if !filepath.IsAbs(files) {
 			files = filepath.Join(a.Dir, files)
 		}
-		return s.RestoreFiles(ctx, id, files)
+		return s.Keeping().RestoreFiles(ctx, id, files)
 	}
-	return s.Restore(ctx, id, o)
+	return s.Keeping().Restore(ctx, id, o)
 }
 
 func (a *commands) restored(r session.Restored, p gate.Policy) {

@@ -46,7 +46,7 @@ a branch, a tag or a remote has their commits. Others are named and stay.`,
 			if o.Older, err = parseSpan(older); err != nil {
 				return app.Usagef("--older: %w", err)
 			}
-			free, kept, err := s.Remains(ctx, o)
+			free, kept, err := s.Keeping().Remains(ctx, o)
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ a branch, a tag or a remote has their commits. Others are named and stay.`,
 				if err := a.IO.JSON(map[string][]session.Remains{"free": some(free), "kept": some(kept)}); err != nil || !yes {
 					return err
 				}
-				_, err := s.Prune(ctx, free)
+				_, err := s.Keeping().Prune(ctx, free)
 				return err
 			}
 			return a.prune(ctx, s, free, kept, yes, cfg.Graveyard.Days)
@@ -118,7 +118,7 @@ func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []s
 			return nil
 		}
 	}
-	buried, err := s.Prune(ctx, free)
+	buried, err := s.Keeping().Prune(ctx, free)
 	a.buried(buried, days)
 	if err != nil {
 		return err

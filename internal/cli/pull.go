@@ -161,17 +161,17 @@ func (a *commands) pull(ctx context.Context, s *session.Service, f *pullFlags, a
 	switch {
 	case f.last:
 		o.Only = append(o.Only, args...)
-		id, err = s.Last(ctx, a.Dir)
+		id, err = s.Looking().Last(ctx, a.Dir)
 	case len(args) > 0:
 		o.Only = append(o.Only, args[1:]...)
 		id, err = s.Resolve(ctx, args[0])
 	default:
-		id, err = s.TheFinished(ctx, a.Dir, o.Partial)
+		id, err = s.Looking().TheFinished(ctx, a.Dir, o.Partial)
 	}
 	if err != nil {
 		return a.listed(err, f.asJSON)
 	}
-	r, err := s.Pull(ctx, id, o)
+	r, err := s.HandOff().Pull(ctx, id, o)
 	return a.tellPulled(r, err, f.asJSON)
 }
 
@@ -228,7 +228,7 @@ func (a *commands) tellPulled(r session.PullResult, err error, asJSON bool) erro
 
 // pullAll brings every finished session of the branch.
 func (a *commands) pullAll(ctx context.Context, s *session.Service, o session.PullOptions, asJSON bool) error {
-	list, err := s.Finished(ctx, a.Dir, o.Partial)
+	list, err := s.Looking().Finished(ctx, a.Dir, o.Partial)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (a *commands) pullAll(ctx context.Context, s *session.Service, o session.Pu
 		ids = append(ids, v.ID)
 	}
 	all := []session.Brought{}
-	err = s.PullAll(ctx, ids, o, func(b session.Brought) {
+	err = s.HandOff().PullAll(ctx, ids, o, func(b session.Brought) {
 		all = append(all, b)
 		if !asJSON {
 			a.brought(b)

@@ -215,7 +215,7 @@ func (a *commands) started(ctx context.Context, s *session.Service, rec store.Se
 		return err
 	}
 	if now.State == store.Failed || now.State == store.Paused {
-		return s.Failure(now)
+		return s.Looking().Failure(now)
 	}
 	if how.asJSON {
 		return a.IO.JSON(now)

@@ -24,11 +24,11 @@ func (r *round) review(ctx context.Context, now store.Session) (again bool, next
 	o := r.pull
 	o.Partial = now.State != store.Done
 	if o.Partial {
-		r.IO.Fail(r.s.Failure(now))
+		r.IO.Fail(r.s.Looking().Failure(now))
 	}
 	look := o
 	look.DryRun = true
-	came, err := r.s.Pull(ctx, now.ID, look)
+	came, err := r.s.HandOff().Pull(ctx, now.ID, look)
 	r.IO.Settle()
 	if err != nil && !mendable(err) {
 		return false, now, err
@@ -102,7 +102,7 @@ func (r *round) take(ctx context.Context, now store.Session, o session.PullOptio
 		o.Gate.Show = nil
 	}
 	for {
-		got, err := r.s.Pull(ctx, now.ID, o)
+		got, err := r.s.HandOff().Pull(ctx, now.ID, o)
 		moved, diverged := errors.AsType[*git.DivergedError](err)
 		_, conflict := errors.AsType[*git.ConflictError](err)
 		_, merges := errors.AsType[*git.MergesError](err)
@@ -202,7 +202,7 @@ func (r *round) look(ctx context.Context, now store.Session, o session.PullOptio
 		style = git.DiffColour
 	}
 	return r.page(ctx, func(w io.Writer) error {
-		_, err := r.s.Diff(ctx, w, now.ID, style, o)
+		_, err := r.s.Looking().Diff(ctx, w, now.ID, style, o)
 		return err
 	})
 }
@@ -264,19 +264,19 @@ func (r *round) comment(ctx context.Context, now store.Session) (next store.Sess
 	}
 	o := r.push
 	o.Resume, o.Message, o.Plan, o.Agent, o.Model = now.ID, text, "", "", ""
-	return r.s.Push(ctx, o)
+	return r.s.HandOff().Push(ctx, o)
 }
 
 // throwAway moves a session's workspace to the graveyard.
 func (r *round) throwAway(ctx context.Context, now store.Session) error {
-	free, kept, err := r.s.Remains(ctx, session.PruneOptions{IDs: []string{now.ID}, Force: true})
+	free, kept, err := r.s.Keeping().Remains(ctx, session.PruneOptions{IDs: []string{now.ID}, Force: true})
 	if err != nil {
 		return err
 	}
 	for _, k := range kept {
 		return &session.StateError{ID: now.ID, State: now.State, Why: k.Why}
 	}
-	buried, err := r.s.Prune(ctx, free)
+	buried, err := r.s.Keeping().Prune(ctx, free)
 	r.buried(buried, r.cfg.Graveyard.Days)
 	if err == nil {
 		r.IO.Say("session %s is thrown away; `cco box restore %[1]s` brings it back", now.ID)

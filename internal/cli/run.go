@@ -150,17 +150,17 @@ func (r *round) settle(ctx context.Context, now store.Session) (again bool, next
 	switch {
 	case now.State == store.Waiting && r.asking:
 		return r.answerQuestion(ctx, now)
-	case now.State == store.Killed, now.State != store.Done && !r.asking, r.s.MadeNothing(now):
+	case now.State == store.Killed, now.State != store.Done && !r.asking, r.s.Looking().MadeNothing(now):
 		return false, now, r.ended(r.s, now, r.f.asJSON)
 	case r.asking:
 		return r.review(ctx, now)
 	case r.f.yes:
-		got, err := r.s.Pull(ctx, now.ID, r.pull)
+		got, err := r.s.HandOff().Pull(ctx, now.ID, r.pull)
 		return false, now, r.tellPulled(got, err, r.f.asJSON)
 	}
 	look := r.pull
 	look.DryRun = true
-	got, err := r.s.Pull(ctx, now.ID, look)
+	got, err := r.s.HandOff().Pull(ctx, now.ID, look)
 	if err = r.tellPulled(got, err, r.f.asJSON); err != nil {
 		return false, now, err
 	}
@@ -169,12 +169,12 @@ func (r *round) settle(ctx context.Context, now store.Session) (again bool, next
 
 // answerQuestion lets the user answer an agent that has a question.
 func (r *round) answerQuestion(ctx context.Context, now store.Session) (again bool, next store.Session, err error) {
-	r.IO.Fail(r.s.Failure(now))
+	r.IO.Fail(r.s.Looking().Failure(now))
 	answer, err := r.ask(ctx, "Your answer, or nothing to leave it:")
 	if err != nil || answer == "" {
 		return false, now, err
 	}
-	next, _, err = r.s.Answer(ctx, now.ID, func(string) (string, error) { return answer, nil }, r.push)
+	next, _, err = r.s.HandOff().Answer(ctx, now.ID, func(string) (string, error) { return answer, nil }, r.push)
 	return err == nil, next, err
 }
 

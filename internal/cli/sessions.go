@@ -174,7 +174,7 @@ func diffCommand(a *commands) *cobra.Command {
 			if a.IO.OutTTY {
 				style = git.DiffPlain // can't drive a terminal
 			}
-			r, err := s.Diff(ctx, out, id, style, o)
+			r, err := s.Looking().Diff(ctx, out, id, style, o)
 			if err != nil {
 				return err
 			}

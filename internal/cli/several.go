@@ -28,7 +28,7 @@ func (r *round) several(ctx context.Context) error {
 		r.IO.Settle()
 		r.IO.Say("session %s: %s is %s", v.ID, v.Agent, stateText(v))
 	}}
-	if _, err := r.s.Wait(ctx, ids, o); err != nil {
+	if _, err := r.s.Looking().Wait(ctx, ids, o); err != nil {
 		words := strings.Join(ids, " ")
 		r.IO.Settle()
 		r.IO.Say("the agents go on: `cco box wait %s` waits for them, `cco box compare %s` then shows what they made, `cco "+

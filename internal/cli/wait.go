@@ -49,10 +49,10 @@ With --any it is about those that have ended.`,
 			if !asJSON {
 				o.Ended = a.endedLine
 			}
-			list, err := s.Wait(ctx, ids, o)
+			list, err := s.Looking().Wait(ctx, ids, o)
 			a.IO.Settle()
 			if err == nil {
-				err = s.Outcome(list)
+				err = s.Looking().Outcome(list)
 			}
 			if asJSON {
 				err = errors.Join(a.IO.JSON(some(list)), err)

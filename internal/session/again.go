@@ -19,7 +19,7 @@ import (
 const ContinuePrompt = "You were interrupted. Go on with the plan where you left off."
 
 // resume lets an agent go on in the workspace of an earlier session, with its plan or a new one.
-func (s *Service) resume(ctx context.Context, o PushOptions) (store.Session, error) {
+func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, error) {
 	id, err := s.Resolve(ctx, o.Resume)
 	if err != nil {
 		return store.Session{}, err
@@ -60,7 +60,7 @@ func (s *Service) resume(ctx context.Context, o PushOptions) (store.Session, err
 }
 
 // startAgain starts a keeper for a session that has ended, after change has said what is new about its order.
-func (s *Service) startAgain(ctx context.Context, rec store.Session, o PushOptions,
+func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOptions,
 	change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
 	if err := s.removed(ctx, rec); err != nil {
 		return rec, err
@@ -136,7 +136,7 @@ func (s *Service) startAgain(ctx context.Context, rec store.Session, o PushOptio
 
 // planAgain finds a new plan for an old workspace. It always travels as a file: the workspace has its own commits by
 // now.
-func (s *Service) planAgain(ctx context.Context, rec store.Session, o PushOptions) (plan, error) {
+func (s HandOff) planAgain(ctx context.Context, rec store.Session, o PushOptions) (plan, error) {
 	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
 	if err != nil {
 		return plan{}, err
@@ -147,7 +147,7 @@ func (s *Service) planAgain(ctx context.Context, rec store.Session, o PushOption
 }
 
 // clearExchange removes the files of the last run, so that a wait can't mistake them for this run's.
-func (s *Service) clearExchange(id string) error {
+func (s HandOff) clearExchange(id string) error {
 	if err := s.reopen(id); err != nil {
 		return err
 	}

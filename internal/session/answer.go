@@ -20,7 +20,7 @@ const maxAnswer = 64 << 10
 const MaxQuestion = 16 << 10
 
 // asks reads a session and makes sure that it has an unanswered question.
-func (s *Service) asks(ctx context.Context, id string) (store.Session, error) {
+func (s HandOff) asks(ctx context.Context, id string) (store.Session, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return rec, err
@@ -33,7 +33,7 @@ func (s *Service) asks(ctx context.Context, id string) (store.Session, error) {
 
 // Answer gives an agent the answer to its question: the conversation goes on with it. The answer is only written when
 // it is known to be wanted. Live says that the agent was still running and needed no new run.
-func (s *Service) Answer(ctx context.Context, id string, write func(question string) (string, error),
+func (s HandOff) Answer(ctx context.Context, id string, write func(question string) (string, error),
 	o PushOptions) (rec store.Session, live bool, err error) {
 	if rec, err = s.asks(ctx, id); err != nil {
 		return rec, false, err
@@ -73,7 +73,7 @@ func (s *Service) Answer(ctx context.Context, id string, write func(question str
 }
 
 // deliverAnswer gives the answer to an agent that is still running and looks for it.
-func (s *Service) deliverAnswer(rec store.Session, text string) error {
+func (s HandOff) deliverAnswer(rec store.Session, text string) error {
 	if s.OnTerminal(rec.ID) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " +
 			rec.ID + "`"}

@@ -78,7 +78,7 @@ func SortNeeds[T any](list []T, need func(T) Need) {
 }
 
 // Attention lists what waits for a person, but for what is for later.
-func (s *Service) Attention(ctx context.Context) ([]Need, error) {
+func (s Looking) Attention(ctx context.Context) ([]Need, error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Service) Attention(ctx context.Context) ([]Need, error) {
 }
 
 // AttentionOf is Attention for one who has listed all sessions already.
-func (s *Service) AttentionOf(ctx context.Context, list []store.Session) ([]Need, error) {
+func (s Looking) AttentionOf(ctx context.Context, list []store.Session) ([]Need, error) {
 	needs := []Need{}
 	for _, v := range list {
 		if n, ok := s.need(v); ok {
@@ -111,7 +111,7 @@ type Fleet struct {
 }
 
 // Runner is the command that has somebody run the phases.
-func (s *Service) Runner() string {
+func (s Looking) Runner() string {
 	if s.Fleet != nil {
 		return "cco cruise worker"
 	}
@@ -119,7 +119,7 @@ func (s *Service) Runner() string {
 }
 
 // Unwatched counts the living phases if no engine runs them.
-func (s *Service) Unwatched(ctx context.Context) (int, error) {
+func (s Looking) Unwatched(ctx context.Context) (int, error) {
 	list, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return 0, err
@@ -149,7 +149,7 @@ func (s *Service) Unwatched(ctx context.Context) (int, error) {
 
 // stoppedPhases lists the phases that ask, that have trouble which does not pass by itself, or that no machine takes.
 // They are read as far as that goes: their states are of another program.
-func (s *Service) stoppedPhases(ctx context.Context) ([]Need, error) {
+func (s Looking) stoppedPhases(ctx context.Context) ([]Need, error) {
 	list, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (s *Service) stoppedPhases(ctx context.Context) ([]Need, error) {
 	return needs, nil
 }
 
-func (s *Service) need(v store.Session) (Need, bool) {
+func (s Looking) need(v store.Session) (Need, bool) {
 	order, err := s.ReadOrder(v.ID)
 	if errors.Is(err, os.ErrNotExist) {
 		return Need{}, false // its workspace was removed: nothing can be done about it
@@ -235,7 +235,7 @@ func (s *Service) need(v store.Session) (Need, bool) {
 
 // leftWork says whether a session that has ended did something that is not on the host. Work that was never published
 // counts, because nobody has looked.
-func (s *Service) leftWork(v store.Session) bool {
+func (s Looking) leftWork(v store.Session) bool {
 	if v.Started.IsZero() {
 		return false
 	}
@@ -244,7 +244,7 @@ func (s *Service) leftWork(v store.Session) bool {
 }
 
 // brought says that everything of a session is at its ref, though on no branch: `pull --all` leaves it there.
-func (s *Service) brought(v store.Session) bool {
+func (s Looking) brought(v store.Session) bool {
 	h, ok := s.held(v)
 	return ok && h.Failed == "" && v.Tip != "" && h.Head == v.Tip && h.Wip == v.Wip && h.Beside == 0 && len(h.Lost) == 0
 }

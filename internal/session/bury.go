@@ -54,7 +54,7 @@ func (s *Service) yard() graveyard.Yard {
 }
 
 // newGrave is the grave of a session that is about to be removed, with a number that is free.
-func (s *Service) newGrave(b *box.Box, v store.Session, k stake, bytes int64, known []store.Grave) store.Grave {
+func (s Keeping) newGrave(b *box.Box, v store.Session, k stake, bytes int64, known []store.Grave) store.Grave {
 	g := store.Grave{Session: v.ID, N: 1, State: store.Removing, Box: b.Name, BoxMade: b.Created, RepoKey: v.RepoKey,
 		Held: k.nowhereElse(), Bytes: bytes, Buried: s.Now()}
 	g.Arrived = g.Held == ""
@@ -66,7 +66,7 @@ func (s *Service) newGrave(b *box.Box, v store.Session, k stake, bytes int64, kn
 }
 
 // bury moves what sessions have in their boxes to the graveyard. Whoever calls it has their locks.
-func (s *Service) bury(ctx context.Context, list []store.Grave) error {
+func (s Keeping) bury(ctx context.Context, list []store.Grave) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (s *Service) bury(ctx context.Context, list []store.Grave) error {
 }
 
 // finishRemoving does what is left of removals: from the beginning, or from where they were broken off.
-func (s *Service) finishRemoving(ctx context.Context, list []store.Grave) error {
+func (s Keeping) finishRemoving(ctx context.Context, list []store.Grave) error {
 	var errs []error
 	var done, empty []store.Grave
 	dirs := []string{s.yard().Dir}
@@ -125,7 +125,7 @@ func (s *Service) finishRemoving(ctx context.Context, list []store.Grave) error 
 }
 
 // boxOf finds the box that a grave's session was in; nil if it is gone, even if another has its name now.
-func (s *Service) boxOf(g store.Grave) (*box.Box, box.Driver, error) {
+func (s Keeping) boxOf(g store.Grave) (*box.Box, box.Driver, error) {
 	b, d, err := s.Boxes.Find(g.Box)
 	if as[*box.NotFoundError](err) || err == nil && b.Created.UnixMilli() != g.BoxMade.UnixMilli() {
 		return nil, nil, nil
@@ -134,7 +134,7 @@ func (s *Service) boxOf(g store.Grave) (*box.Box, box.Driver, error) {
 }
 
 // take moves a session's workspace and what stays of its home to its grave, and gives the directory where they were.
-func (s *Service) take(ctx context.Context, g store.Grave) (from string, err error) {
+func (s Keeping) take(ctx context.Context, g store.Grave) (from string, err error) {
 	dir := s.yard().Grave(g.Name())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -171,7 +171,7 @@ func (s *Service) take(ctx context.Context, g store.Grave) (from string, err err
 	return from, s.at(atOrdered)
 }
 
-func (s *Service) moveParts(from, dir string) error {
+func (s Keeping) moveParts(from, dir string) error {
 	for _, name := range []string{graveWork, graveHome} {
 		to := filepath.Join(dir, name)
 		anew := name == graveHome && (graveyard.Has(to) || graveyard.Has(to+".kept"))
@@ -197,7 +197,7 @@ func credentials() (names []string) {
 }
 
 // pack fetches a workspace from another machine.
-func (s *Service) pack(ctx context.Context, b *box.Box, d box.Driver, g store.Grave, dir string) error {
+func (s Keeping) pack(ctx context.Context, b *box.Box, d box.Driver, g store.Grave, dir string) error {
 	to := filepath.Join(dir, gravePack)
 	if graveyard.Has(to) {
 		return nil // it was packed before
@@ -223,7 +223,7 @@ func (s *Service) pack(ctx context.Context, b *box.Box, d box.Driver, g store.Gr
 }
 
 // clear removes what a session has beside its grave.
-func (s *Service) clear(ctx context.Context, g store.Grave) error {
+func (s Keeping) clear(ctx context.Context, g store.Grave) error {
 	b, d, err := s.boxOf(g)
 	if b != nil {
 		err = d.Discard(ctx, b, g.Session)
@@ -232,14 +232,14 @@ func (s *Service) clear(ctx context.Context, g store.Grave) error {
 }
 
 // clearRest removes what a session without a workspace has on disk, but for its transcript.
-func (s *Service) clearRest(id string) error {
+func (s Keeping) clearRest(id string) error {
 	return errors.Join(tree.Remove(s.Exchange(id)), tree.Remove(s.quarantineDir(id)), s.Forget(id),
 		ignoreMissing(os.Remove(s.Socket(id))), ignoreMissing(os.Remove(s.orderFile(id))))
 }
 
 // Settle finishes what was broken off: removals, and returns from the graveyard. It leaves alone what another process
 // is about, and tells of what it can't do.
-func (s *Service) Settle(ctx context.Context) {
+func (s Keeping) Settle(ctx context.Context) {
 	list, err := s.Store.Graves(ctx, store.Buried)
 	if err != nil {
 		s.Warn("the graveyard can't be read: %v", err)
@@ -266,7 +266,7 @@ func (s *Service) Settle(ctx context.Context) {
 	}
 }
 
-func (s *Service) graveNow(ctx context.Context, g store.Grave) (*store.Grave, error) {
+func (s Keeping) graveNow(ctx context.Context, g store.Grave) (*store.Grave, error) {
 	list, err := s.Store.Graves(ctx, "")
 	for _, now := range list {
 		if now.Session == g.Session && now.N == g.N {
@@ -299,7 +299,7 @@ func (e *FullError) Error() string {
 }
 
 // room refuses removals for which the graveyard has no room: what is nowhere else is never removed for its size.
-func (s *Service) room(ctx context.Context, list []store.Grave) error {
+func (s Keeping) room(ctx context.Context, list []store.Grave) error {
 	if s.Graves == nil {
 		return nil
 	}
@@ -336,7 +336,7 @@ func (s *Service) soon(d time.Duration) (more func() bool) {
 
 // Expire removes graves whose time is over and, if they take too much room, those whose work has arrived, the oldest
 // first. It works for a second, and goes on the next time.
-func (s *Service) Expire(ctx context.Context) error {
+func (s Keeping) Expire(ctx context.Context) error {
 	if s.Graves == nil {
 		return nil
 	}
@@ -364,7 +364,7 @@ func (s *Service) Expire(ctx context.Context) error {
 }
 
 // dropGrave removes a grave. Its directory is out of sight first: a record without one says nothing.
-func (s *Service) dropGrave(ctx context.Context, g store.Grave) error {
+func (s Keeping) dropGrave(ctx context.Context, g store.Grave) error {
 	lock, err := s.keeperLock(g.Session)
 	if busy(err) {
 		return nil // something is done with it: the next time

@@ -57,11 +57,11 @@ func mourn(t *testing.T) *mourner {
 	t.Helper()
 	s, user, o := drawing(t, "0badcafe", "12345678")
 	s.Boxes.Drivers["worktree"] = worktree.New(worktree.Options{Tool: insideTool, Path: os.Getenv("PATH")})
-	rec := must.Get(s.Push(t.Context(), o))(t)
+	rec := must.Get(s.HandOff().Push(t.Context(), o))(t)
 	b, d, err := s.Boxes.Ready(t.Context(), "wt")
 	must.Do(t, err)
 	p := must.Get(d.Prepare(t.Context(), b, rec.ID))(t)
-	must.Get(s.Receive(t.Context(), b, d, rec, p, false, s.Report))(t)
+	must.Get(s.HandOff().Receive(t.Context(), b, d, rec, p, false, s.Report))(t)
 	must.Get(s.Store.UpdateSession(t.Context(), rec.ID, func(v *store.Session) error {
 		v.State, v.Started, v.Finished = store.Done, time.Now(), time.Now()
 		return nil
@@ -122,9 +122,9 @@ func (m *mourner) inBox() string {
 func (m *mourner) inGrave() string { return filepath.Join(m.Data, "graveyard", m.id, "workspace") }
 
 func (m *mourner) throwAway() error {
-	free, _, err := m.Remains(m.t.Context(), PruneOptions{IDs: []string{m.id}, Force: true})
+	free, _, err := m.Keeping().Remains(m.t.Context(), PruneOptions{IDs: []string{m.id}, Force: true})
 	if err == nil {
-		_, err = m.Prune(m.t.Context(), free)
+		_, err = m.Keeping().Prune(m.t.Context(), free)
 	}
 	return err
 }
@@ -182,11 +182,11 @@ func TestARemovalThatIsBrokenOffIsFinished(t *testing.T) {
 	}
 	for n, step := range all {
 		when := fmt.Sprintf("broken off at %d, %s", n, step)
-		must.Get(m.RestoreSession(t.Context(), m.id, m.o))(t)
+		must.Get(m.Keeping().RestoreSession(t.Context(), m.id, m.o))(t)
 		m.once(when)
 		m.breakOff(n, m.throwAway)
 		m.once(when)
-		m.Settle(t.Context())
+		m.Keeping().Settle(t.Context())
 		m.buried(when)
 	}
 }
@@ -214,14 +214,14 @@ func (m *mourner) buried(when string) {
 func TestARestoreThatIsBrokenOffLosesNothing(t *testing.T) {
 	m := mourn(t)
 	commits := func() error {
-		r, err := m.Restore(t.Context(), m.id, m.o)
+		r, err := m.Keeping().Restore(t.Context(), m.id, m.o)
 		if err == nil && len(r.Refs) != 4 {
 			err = fmt.Errorf("it brought %v", r.Refs)
 		}
 		return err
 	}
 	session := func() error {
-		_, err := m.RestoreSession(t.Context(), m.id, m.o)
+		_, err := m.Keeping().RestoreSession(t.Context(), m.id, m.o)
 		return err
 	}
 	must.Do(t, m.throwAway())
@@ -229,7 +229,7 @@ func TestARestoreThatIsBrokenOffLosesNothing(t *testing.T) {
 		when := fmt.Sprintf("commits, broken off at %d, %s", n, step)
 		m.breakOff(n, commits)
 		m.once(when)
-		m.Settle(t.Context())
+		m.Keeping().Settle(t.Context())
 		m.buried(when)
 	}
 	must.Do(t, commits())
@@ -240,7 +240,7 @@ func TestARestoreThatIsBrokenOffLosesNothing(t *testing.T) {
 		must.Do(t, m.throwAway())
 		m.breakOff(n, session)
 		m.once(when)
-		m.Settle(t.Context())
+		m.Keeping().Settle(t.Context())
 		m.once(when + ", then settled")
 		if graveyard.Has(m.inGrave()) {
 			must.Do(t, session())
@@ -272,14 +272,14 @@ func TestRandomKillsLoseNothing(t *testing.T) {
 			}
 			return nil
 		}
-		m.Settle(t.Context()) // as every start does
+		m.Keeping().Settle(t.Context()) // as every start does
 		m.o.Box, m.o.Elsewhere = []string{"wt", "other"}[random.IntN(2)], random.IntN(2) == 0
 		var err error
 		switch random.IntN(3) {
 		case 0:
-			_, err = m.Restore(t.Context(), m.id, m.o)
+			_, err = m.Keeping().Restore(t.Context(), m.id, m.o)
 		case 1:
-			_, err = m.RestoreSession(t.Context(), m.id, m.o)
+			_, err = m.Keeping().RestoreSession(t.Context(), m.id, m.o)
 		default:
 			err = m.throwAway()
 		}
@@ -292,7 +292,7 @@ func TestRandomKillsLoseNothing(t *testing.T) {
 			return
 		}
 	}
-	m.Settle(t.Context())
+	m.Keeping().Settle(t.Context())
 	m.once("at the end")
 }
 
@@ -301,7 +301,7 @@ func TestAStoreStaysAsLongAsItsGraves(t *testing.T) {
 	m := mourn(t)
 	m.Graves = &Graves{Days: 30, Size: 1 << 30}
 	m.breakOffDestroy()
-	must.Get(m.DestroyBox(t.Context(), "wt", true))(t)
+	must.Get(m.Keeping().DestroyBox(t.Context(), "wt", true))(t)
 	stores := func() int {
 		list, _ := os.ReadDir(m.yard().Store(""))
 		return len(list)
@@ -314,16 +314,16 @@ func TestAStoreStaysAsLongAsItsGraves(t *testing.T) {
 		must.Get(m.Boxes.Create(t.Context(), name, "worktree", spec, func(string, ...any) {}))(t)
 		m.o.Box, m.o.Elsewhere = name, true
 		// What the user's repository has is not needed.
-		if r, err := m.Restore(t.Context(), m.id, m.o); err != nil || len(r.Refs) != 4 {
+		if r, err := m.Keeping().Restore(t.Context(), m.id, m.o); err != nil || len(r.Refs) != 4 {
 			t.Errorf("in %s: %+v, %v", name, r, err)
 		}
 	}
 	m.holds(m.inGrave(), "after it was looked at in other boxes")
-	must.Get(m.DestroyBox(t.Context(), "other", false))(t)
+	must.Get(m.Keeping().DestroyBox(t.Context(), "other", false))(t)
 	if stores() != 1 { // the last box that had it
 		t.Errorf("%d stores", stores())
 	}
-	must.Do(t, m.RemoveGrave(t.Context(), m.id))
+	must.Do(t, m.Keeping().RemoveGrave(t.Context(), m.id))
 	if left := files(t, filepath.Join(m.Data, "graveyard")); len(left) != 1 || stores() != 0 {
 		t.Errorf("left: %v, %d stores", slices.Collect(maps.Keys(left)), stores())
 	}
@@ -337,7 +337,7 @@ func (m *mourner) breakOffDestroy() {
 		}
 		return nil
 	}
-	if _, err := m.DestroyBox(m.t.Context(), "wt", true); !errors.Is(err, errBrokenOff) {
+	if _, err := m.Keeping().DestroyBox(m.t.Context(), "wt", true); !errors.Is(err, errBrokenOff) {
 		m.t.Errorf("it was not broken off: %v", err)
 	}
 	m.Fault = nil
@@ -362,7 +362,7 @@ func TestOnlyWhatHasArrivedGoesForItsSize(t *testing.T) {
 	add("00000003", 5, true, 40)
 	add("00000004", 4, true, 40)
 	add("00000005", 3, true, 10)
-	must.Do(t, s.Expire(t.Context()))
+	must.Do(t, s.Keeping().Expire(t.Context()))
 	var left []string
 	for _, g := range must.Get(s.Graveyard(t.Context(), ""))(t) {
 		left = append(left, g.ID)
@@ -371,13 +371,13 @@ func TestOnlyWhatHasArrivedGoesForItsSize(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	full := new(FullError)
-	err := s.room(t.Context(), []store.Grave{{Session: "00000006", Bytes: 51}})
+	err := s.Keeping().room(t.Context(), []store.Grave{{Session: "00000006", Bytes: 51}})
 	if !errors.As(err, &full) || full.IDs[0] != "00000002" {
 		t.Errorf("%v", err)
 	}
-	must.Do(t, s.room(t.Context(), []store.Grave{{Session: "00000006", Bytes: 51, Arrived: true}}))
+	must.Do(t, s.Keeping().room(t.Context(), []store.Grave{{Session: "00000006", Bytes: 51, Arrived: true}}))
 	s.Graves.Days = 0
-	must.Do(t, s.Expire(t.Context()))
+	must.Do(t, s.Keeping().Expire(t.Context()))
 	if list := must.Get(s.Graveyard(t.Context(), ""))(t); len(list) > 0 {
 		t.Errorf("left: %v", list)
 	}
@@ -397,7 +397,7 @@ func TestAGraveWithoutARecordStays(t *testing.T) {
 	must.Do(t, m.throwAway())
 	m.holds(filepath.Join(m.Data, "graveyard", m.id+".2", "workspace"), "beside another")
 	m.Graves = &Graves{Days: 0, Size: 1}
-	must.Do(t, m.Expire(t.Context()))
+	must.Do(t, m.Keeping().Expire(t.Context()))
 	if text, err := os.ReadFile(put); err != nil || !bytes.Equal(text, []byte("precious")) {
 		t.Errorf("%q, %v", text, err)
 	}

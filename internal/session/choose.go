@@ -45,7 +45,7 @@ func PartialFlag(v store.Session) string {
 
 // ofBranch lists the sessions of the branch that is checked out in a directory, the newest first, as far as they can be
 // pulled. Those of phases are not among them.
-func (s *Service) ofBranch(ctx context.Context, dir string) (branch string, list []store.Session, err error) {
+func (s Looking) ofBranch(ctx context.Context, dir string) (branch string, list []store.Session, err error) {
 	repo, err := s.Open(ctx, dir)
 	if err != nil {
 		return "", nil, err
@@ -67,13 +67,13 @@ func (s *Service) ofBranch(ctx context.Context, dir string) (branch string, list
 }
 
 // handedOver says that a person has pushed a session, and that its workspace is still there.
-func (s *Service) handedOver(v store.Session) bool {
+func (s Looking) handedOver(v store.Session) bool {
 	order, err := s.ReadOrder(v.ID)
 	return !errors.Is(err, os.ErrNotExist) && order.Key == "" && order.View == "" && order.Plan != ""
 }
 
 // Last is the newest session of the branch that is checked out.
-func (s *Service) Last(ctx context.Context, dir string) (string, error) {
+func (s Looking) Last(ctx context.Context, dir string) (string, error) {
 	branch, list, err := s.ofBranch(ctx, dir)
 	if err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func (s *Service) Last(ctx context.Context, dir string) (string, error) {
 
 // Finished lists the sessions of the branch that is checked out that have work to pull, the oldest first; with partial
 // also what agents that did not finish have left. The error is a *ChoiceError if there is none.
-func (s *Service) Finished(ctx context.Context, dir string, partial bool) ([]store.Session, error) {
+func (s Looking) Finished(ctx context.Context, dir string, partial bool) ([]store.Session, error) {
 	branch, list, err := s.ofBranch(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *Service) Finished(ctx context.Context, dir string, partial bool) ([]sto
 }
 
 // TheFinished is the only one of them.
-func (s *Service) TheFinished(ctx context.Context, dir string, partial bool) (string, error) {
+func (s Looking) TheFinished(ctx context.Context, dir string, partial bool) (string, error) {
 	list, err := s.Finished(ctx, dir, partial)
 	if err != nil {
 		return "", err
@@ -132,7 +132,7 @@ type Brought struct {
 }
 
 // recordBrought records that a session's work is at its ref, though on no branch.
-func (s *Service) recordBrought(ctx context.Context, r PullResult) error {
+func (s HandOff) recordBrought(ctx context.Context, r PullResult) error {
 	_, err := s.Store.UpdateSession(context.WithoutCancel(ctx), r.Session.ID, func(v *store.Session) error {
 		v.Tip, v.Wip = r.head, r.wip
 		return nil
@@ -142,7 +142,7 @@ func (s *Service) recordBrought(ctx context.Context, r PullResult) error {
 
 // PullAll brings each session to its ref, and moves the branch for the first that fast-forwards. each hears of one
 // after the other.
-func (s *Service) PullAll(ctx context.Context, ids []string, o PullOptions, each func(Brought)) error {
+func (s HandOff) PullAll(ctx context.Context, ids []string, o PullOptions, each func(Brought)) error {
 	var errs []error
 	for _, id := range ids {
 		r, err := s.Pull(ctx, id, o)

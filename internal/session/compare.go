@@ -37,7 +37,7 @@ type Checked struct {
 }
 
 // Compare says what a session has made, and what of it a person must know. It changes nothing.
-func (s *Service) Compare(ctx context.Context, id string, o PullOptions) (c Compared, err error) {
+func (s Looking) Compare(ctx context.Context, id string, o PullOptions) (c Compared, err error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return c, err
@@ -63,7 +63,7 @@ func (s *Service) Compare(ctx context.Context, id string, o PullOptions) (c Comp
 		}
 	} else {
 		o.DryRun, o.Partial, o.Gate = true, true, Gate{Policy: o.Gate.Policy}
-		r, err := s.Pull(ctx, id, o)
+		r, err := s.HandOff().Pull(ctx, id, o)
 		if err != nil && !as[*gate.HeldError](err) && !as[git.StateError](err) {
 			return c, err
 		}
@@ -84,7 +84,7 @@ const maxOutput = 4 << 10
 // Check runs a user's command on what a session has committed: in its box, where it sees the session's workspace
 // read-only, has a home and changes to the box's caches that are thrown away, and no network. It never runs
 // on the host.
-func (s *Service) Check(ctx context.Context, c *Compared, command string) error {
+func (s Looking) Check(ctx context.Context, c *Compared, command string) error {
 	rec := c.Session
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
 	if err != nil {

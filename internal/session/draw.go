@@ -24,7 +24,7 @@ var errNoID = fmt.Errorf("no free session id in %d draws", maxDraws)
 
 // draw chooses a new session's id, and makes and locks its directory: a known id would give this session the files of
 // another, and no other push may choose the same one.
-func (s *Service) draw(ctx context.Context, repo *git.Repo) (id string, lock *os.File, err error) {
+func (s HandOff) draw(ctx context.Context, repo *git.Repo) (id string, lock *os.File, err error) {
 	refs, err := repo.Refs(ctx, "refs/cco", "refs/heads/cco")
 	if err != nil {
 		return "", nil, err
@@ -56,7 +56,7 @@ func (s *Service) draw(ctx context.Context, repo *git.Repo) (id string, lock *os
 }
 
 // known says whether an id is in use: by a record, or by files that outlived one.
-func (s *Service) known(ctx context.Context, id string) (bool, error) {
+func (s HandOff) known(ctx context.Context, id string) (bool, error) {
 	_, err := s.Store.Session(ctx, id)
 	if _, missing := errors.AsType[*store.NotFoundError](err); !missing {
 		return err == nil, err
@@ -93,7 +93,7 @@ func named(refs map[string]git.Ref, id string) bool {
 
 // lookID is the session of a turn that only looks. It follows from the turn's key, so that a turn is found again; if
 // another session has that id, the next free one is taken.
-func (s *Service) lookID(ctx context.Context, key string) (string, error) {
+func (s HandOff) lookID(ctx context.Context, key string) (string, error) {
 	for n := range maxDraws {
 		text := key
 		if n > 0 {

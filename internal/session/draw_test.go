@@ -62,12 +62,12 @@ func TestIDsAreEightHexDigitsAndDiffer(t *testing.T) {
 
 func TestAnIDThatIsKnownIsDrawnAgain(t *testing.T) {
 	s, _, o := drawing(t, "0badcafe", "0badcafe", "0badcafe", "12345678")
-	first, err := s.Push(t.Context(), o)
+	first, err := s.HandOff().Push(t.Context(), o)
 	if err != nil || first.ID != "0badcafe" {
 		t.Fatalf("%s, %v", first.ID, err)
 	}
 	before := snapshot(t, s, first.ID)
-	second, err := s.Push(t.Context(), o)
+	second, err := s.HandOff().Push(t.Context(), o)
 	if err != nil || second.ID != "12345678" {
 		t.Fatalf("%s, %v", second.ID, err)
 	}
@@ -109,7 +109,7 @@ func TestAnIDIsKnownByWhateverIsLeft(t *testing.T) {
 			if dir := leave(t, s, user); dir != "" {
 				must.Do(t, os.MkdirAll(dir, 0o700))
 			}
-			rec, err := s.Push(t.Context(), o)
+			rec, err := s.HandOff().Push(t.Context(), o)
 			if err != nil || rec.ID != "12345678" {
 				t.Fatalf("%s, %v", rec.ID, err)
 			}
@@ -120,12 +120,12 @@ func TestAnIDIsKnownByWhateverIsLeft(t *testing.T) {
 // Guards against a push that fails for ever, and one that removes what it has not made.
 func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 	s, _, o := drawing(t, "0badcafe", "12345678", "0badcafe")
-	must.Get(s.Push(t.Context(), o))(t)
+	must.Get(s.HandOff().Push(t.Context(), o))(t)
 	before := snapshot(t, s, "0badcafe")
 	broken := errors.New("no keeper")
 	spawn := s.Spawn
 	s.Spawn = func(string, ...*os.File) error { return broken }
-	if _, err := s.Push(t.Context(), o); !errors.Is(err, broken) {
+	if _, err := s.HandOff().Push(t.Context(), o); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{s.dir("12345678"), s.Exchange("12345678")} {
@@ -134,7 +134,7 @@ func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 		}
 	}
 	s.Spawn = spawn
-	if _, err := s.Push(t.Context(), o); !errors.Is(err, errNoID) {
+	if _, err := s.HandOff().Push(t.Context(), o); !errors.Is(err, errNoID) {
 		t.Errorf("only ids that are taken: %v", err)
 	}
 	if after := snapshot(t, s, "0badcafe"); len(after) != len(before) {
@@ -149,15 +149,15 @@ func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 // Guards against a reviewer's turn that is taken in the session of somebody else, which it would have ended.
 func TestALookDoesNotTakeAnothersSession(t *testing.T) {
 	s := service(t)
-	first := must.Get(s.lookID(t.Context(), "phase/review/1"))(t)
+	first := must.Get(s.HandOff().lookID(t.Context(), "phase/review/1"))(t)
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running,
 		Created: time.Now()}))
-	second, err := s.lookID(t.Context(), "phase/review/1")
+	second, err := s.HandOff().lookID(t.Context(), "phase/review/1")
 	if err != nil || second == first {
 		t.Fatalf("%s and %s, %v", first, second, err)
 	}
 	own(t, s, second, "phase/review/1")
-	if again, err := s.lookID(t.Context(), "phase/review/1"); err != nil || again != second {
+	if again, err := s.HandOff().lookID(t.Context(), "phase/review/1"); err != nil || again != second {
 		t.Errorf("%s, then %s, %v", second, again, err)
 	}
 }

@@ -29,7 +29,7 @@ var ownRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 
 // oldRefs lists the refs of sessions that were pulled, or forgotten: those that can go, and those that alone lead to a
 // commit.
-func (s *Service) oldRefs(ctx context.Context, list []store.Session, here string) (free, kept []Remains, err error) {
+func (s Keeping) oldRefs(ctx context.Context, list []store.Session, here string) (free, kept []Remains, err error) {
 	states, repos := map[string]store.State{}, map[string]string{}
 	if repo, err := s.Open(ctx, here); err == nil {
 		repos[repo.Key()] = repo.Top
@@ -78,7 +78,7 @@ func (s *Service) oldRefs(ctx context.Context, list []store.Session, here string
 }
 
 // dropRef removes a session's ref, if it still holds what was listed.
-func (s *Service) dropRef(ctx context.Context, r Remains) error {
+func (s Keeping) dropRef(ctx context.Context, r Remains) error {
 	repo, err := s.Open(ctx, r.Repo)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Service) dropRef(ctx context.Context, r Remains) error {
 }
 
 // records lists the sessions that can be forgotten: they ended long ago, and nothing is left of them but what goes now.
-func (s *Service) records(ctx context.Context, list []store.Session, goes []Remains, older time.Duration) (
+func (s Keeping) records(ctx context.Context, list []store.Session, goes []Remains, older time.Duration) (
 	old []Remains, err error) {
 	phases, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Service) records(ctx context.Context, list []store.Session, goes []Rema
 }
 
 // nothingLeft says whether a session has neither workspace nor transcript, or all that it has goes now.
-func (s *Service) nothingLeft(id string, goes []Remains) bool {
+func (s Keeping) nothingLeft(id string, goes []Remains) bool {
 	if slices.ContainsFunc(goes, func(r Remains) bool { return r.ID == id && r.ref == "" }) {
 		return true
 	}
@@ -129,7 +129,7 @@ func (s *Service) nothingLeft(id string, goes []Remains) bool {
 }
 
 // forget removes a session's record. What it has spent stays on record.
-func (s *Service) forget(ctx context.Context, id string) error {
+func (s Keeping) forget(ctx context.Context, id string) error {
 	if !s.nothingLeft(id, nil) {
 		return nil // what should have gone before it could not be removed
 	}

@@ -36,7 +36,7 @@ type Gate struct {
 type Patch func(w io.Writer, style git.DiffStyle, paths ...string) error
 
 // look examines what came: the commits, and what was left uncommitted.
-func (s *Service) look(ctx context.Context, repo *git.Repo, r *PullResult) (err error) {
+func (s HandOff) look(ctx context.Context, repo *git.Repo, r *PullResult) (err error) {
 	if r.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: r.Base, Tip: r.head}); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Service) look(ctx context.Context, repo *git.Repo, r *PullResult) (err 
 }
 
 // consent asks for what needs it, and writes down what was accepted.
-func (s *Service) consent(id, tip string, report gate.Report, g Gate, dir string, patch Patch) error {
+func (s HandOff) consent(id, tip string, report gate.Report, g Gate, dir string, patch Patch) error {
 	accepted := slices.Clone(g.Accept)
 	held := g.Policy.Judge(report, accepted)
 	if held != nil && len(held.Refused) == 0 && g.Ask != nil {
@@ -87,7 +87,7 @@ func (s *Service) consent(id, tip string, report gate.Report, g Gate, dir string
 
 // logAccepted writes down who accepted what, when and from where. It comes before anything moves: what can't be written
 // down is not accepted.
-func (s *Service) logAccepted(id, tip string, report gate.Report, p gate.Policy, accepted []gate.Kind,
+func (s HandOff) logAccepted(id, tip string, report gate.Report, p gate.Policy, accepted []gate.Kind,
 	dir string) error {
 	for _, g := range report.Groups {
 		if !slices.Contains(accepted, g.Kind) || p.Of(g) == gate.Tell {
@@ -117,7 +117,7 @@ func who() string {
 }
 
 // pass shows what came and lets it through, if the user's policy does.
-func (s *Service) pass(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
+func (s HandOff) pass(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
 	if o.Gate.Show != nil {
 		o.Gate.Show(r)
 	}
@@ -183,7 +183,7 @@ func lookBeside(ctx context.Context, q *quarantine.Repo, found quarantine.Found,
 
 // side brings one thing that a session left beside its branch: from its workspace, or from a bundle that an earlier
 // version has put into the graveyard.
-func (s *Service) side(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
+func (s HandOff) side(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
 	rec := r.Session
 	repo, err := s.repository(ctx, rec, o.where())
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *Service) side(ctx context.Context, r PullResult, o PullOptions) (PullRe
 }
 
 // beside gives bundles of what a session has beside its branch.
-func (s *Service) beside(ctx context.Context, rec store.Session, o PullOptions, dir string) (files []string,
+func (s HandOff) beside(ctx context.Context, rec store.Session, o PullOptions, dir string) (files []string,
 	err error) {
 	graves, err := s.Graveyard(ctx, rec.ID)
 	if err != nil {

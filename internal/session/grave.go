@@ -118,7 +118,7 @@ func (s *Service) graveAt(name string, rows []store.Grave) (g Grave, ok bool) {
 }
 
 // RemoveGrave removes a grave for good, by its name, and waits until it is gone.
-func (s *Service) RemoveGrave(ctx context.Context, name string) error {
+func (s Keeping) RemoveGrave(ctx context.Context, name string) error {
 	list, err := s.Graveyard(ctx, "")
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (e *NoGraveError) Error() string {
 
 // exhume brings one bundle back, unpacked in a new directory. Where something in it is refused, the rest comes part by
 // part.
-func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session, file, dir string, o PullOptions,
+func (s HandOff) exhume(ctx context.Context, repo *git.Repo, rec store.Session, file, dir string, o PullOptions,
 	r *Restored) error {
 	refs, err := repo.Refs(ctx)
 	if err != nil {
@@ -234,7 +234,7 @@ func (s *Service) exhume(ctx context.Context, repo *git.Repo, rec store.Session,
 }
 
 // removed says where the work of a session without a workspace is; nil if the workspace is there.
-func (s *Service) removed(ctx context.Context, rec store.Session) error {
+func (s HandOff) removed(ctx context.Context, rec store.Session) error {
 	if _, err := os.Stat(s.orderFile(rec.ID)); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -110,7 +110,7 @@ func cleanList(list []string) []string {
 }
 
 // inspect publishes what a session's workspace holds, and records it. The box must be running.
-func (s *Service) inspect(ctx context.Context, b *box.Box, d box.Driver, v store.Session) held {
+func (s HandOff) inspect(ctx context.Context, b *box.Box, d box.Driver, v store.Session) held {
 	lock, err := s.lockSoon(ctx, v.ID)
 	if err != nil {
 		return held{Failed: err.Error()}
@@ -162,7 +162,7 @@ func (k stake) nowhereElse() string {
 }
 
 // stakes says what each session would lose with its workspace. enter gives the box of one that has to be inspected.
-func (s *Service) stakes(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver,
+func (s HandOff) stakes(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver,
 	error)) ([]stake, error) {
 	all, repos := make([]stake, len(list)), map[string][]string{}
 	for i, v := range list {
@@ -213,7 +213,7 @@ type news struct {
 
 // newsOf compares what was pulled of a session with what it holds now. The box is entered only if something was started
 // in the session since.
-func (s *Service) newsOf(ctx context.Context, rec store.Session, o PullOptions) (n news, err error) {
+func (s HandOff) newsOf(ctx context.Context, rec store.Session, o PullOptions) (n news, err error) {
 	if _, err := s.Boxes.Record(rec.Box); err != nil {
 		return n, nil // it went with its box
 	}

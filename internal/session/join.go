@@ -19,7 +19,7 @@ const (
 
 // join makes in quarantine what can be fast-forwarded to. Of the branch's own commits nothing is new to the user, so
 // that the gate has seen all of it.
-func (s *Service) join(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r *PullResult, how Join) error {
+func (s HandOff) join(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r *PullResult, how Join) error {
 	now, err := repo.Branch(ctx, r.Branch)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 // examine describes what came, if nothing in it is refused. With a nil quarantine there is nothing new.
-func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
+func (s HandOff) examine(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
 	o PullOptions) (PullResult, error) {
 	r := PullResult{
 		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Lost: pub.Lost,
@@ -56,12 +56,12 @@ func (s *Service) examine(ctx context.Context, q *quarantine.Repo, rec store.Ses
 }
 
 // unchanged adds to an error that nothing was changed.
-func (s *Service) unchanged(id string, err error) error {
+func (s HandOff) unchanged(id string, err error) error {
 	return fmt.Errorf("%w\nnothing was changed; what came is kept in %s", err, s.Exchange(id))
 }
 
 // canImport gives the error that importWork would give if there is no branch to move.
-func (s *Service) canImport(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
+func (s HandOff) canImport(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
 	if q == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (s *Service) canImport(ctx context.Context, q *quarantine.Repo, r PullResul
 
 // importWork brings what was examined into the repository. Everything that can fail comes before the branch moves: the
 // rest is clean-up, which at most warns.
-func (s *Service) importWork(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult,
+func (s HandOff) importWork(ctx context.Context, repo *git.Repo, q *quarantine.Repo, r PullResult,
 	o PullOptions) (PullResult, error) {
 	rec := r.Session
 	if q == nil && !o.Stay {
@@ -119,7 +119,7 @@ func (r PullResult) stays(o PullOptions) bool {
 	return r.Session.State == store.Pulled && r.target == r.Base && o.Branch == ""
 }
 
-func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session, branch, target string,
+func (s HandOff) forward(ctx context.Context, repo *git.Repo, rec store.Session, branch, target string,
 	o PullOptions) (git.Forwarded, error) {
 	if o.Branch != "" {
 		return repo.CreateBranch(ctx, branch, target)
@@ -128,7 +128,7 @@ func (s *Service) forward(ctx context.Context, repo *git.Repo, rec store.Session
 }
 
 // explain adds advice to the error about a branch that can't be moved.
-func (s *Service) explain(err error, rec store.Session, branch, ref string, onBase bool,
+func (s HandOff) explain(err error, rec store.Session, branch, ref string, onBase bool,
 	o PullOptions) error {
 	var gone *git.BranchGoneError
 	var diverged *git.DivergedError
@@ -157,7 +157,7 @@ func (s *Service) explain(err error, rec store.Session, branch, ref string, onBa
 }
 
 // recordPulled records that the work has arrived, and clears the exchange directory.
-func (s *Service) recordPulled(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
+func (s HandOff) recordPulled(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
 	// An interrupt must not undo what has arrived.
 	ctx = context.WithoutCancel(ctx)
 	id, repo := r.Session.ID, r.Session.Repo

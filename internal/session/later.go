@@ -13,7 +13,7 @@ import (
 )
 
 // laterFile has what the user has put off, by its id, as it was then.
-func (s *Service) laterFile() string { return filepath.Join(s.Data, "later.json") }
+func (s Looking) laterFile() string { return filepath.Join(s.Data, "later.json") }
 
 // mark is what must not change for a need to stay hidden.
 func (n Need) mark() string {
@@ -21,7 +21,7 @@ func (n Need) mark() string {
 }
 
 // readLater reads what is put off. What can't be read hides nothing.
-func (s *Service) readLater() (marks map[string]string) {
+func (s Looking) readLater() (marks map[string]string) {
 	data, err := os.ReadFile(s.laterFile())
 	if err != nil || json.Unmarshal(data, &marks) != nil {
 		return nil
@@ -30,7 +30,7 @@ func (s *Service) readLater() (marks map[string]string) {
 }
 
 // Later hides a session or a phase that waits, by its id or the beginning of it, until something about it changes.
-func (s *Service) Later(ctx context.Context, word string) (id string, err error) {
+func (s Looking) Later(ctx context.Context, word string) (id string, err error) {
 	needs, err := s.Attention(ctx)
 	if err != nil {
 		return "", err

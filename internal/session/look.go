@@ -24,15 +24,15 @@ type Changed struct {
 func (c Changed) Seen() string { return PullResult{head: c.Tip, wip: c.Wip}.Seen() }
 
 // Look opens what a session changed, as Unexamined does, and says what of it a person must know.
-func (s *Service) Look(ctx context.Context, id string, o PullOptions, read func(*git.Repo, Changed) error) error {
+func (s Looking) Look(ctx context.Context, id string, o PullOptions, read func(*git.Repo, Changed) error) error {
 	return s.Unexamined(ctx, id, o, s.examined(ctx, read))
 }
 
 // examined has the gate look at a change before it is read.
-func (s *Service) examined(ctx context.Context, read func(*git.Repo, Changed) error) func(*git.Repo, Changed) error {
+func (s Looking) examined(ctx context.Context, read func(*git.Repo, Changed) error) func(*git.Repo, Changed) error {
 	return func(repo *git.Repo, c Changed) error {
 		r := PullResult{Base: c.Base, head: c.Tip, wip: c.Wip, Summary: c.Summary}
-		if err := s.look(ctx, repo, &r); err != nil {
+		if err := s.HandOff().look(ctx, repo, &r); err != nil {
 			return err
 		}
 		c.Summary, c.Gate = r.Summary, r.Gate
@@ -41,7 +41,7 @@ func (s *Service) examined(ctx context.Context, read func(*git.Repo, Changed) er
 }
 
 // Unexamined opens what a session changed: in quarantine, if it has not been pulled. The gate has not looked at it.
-func (s *Service) Unexamined(ctx context.Context, id string, o PullOptions,
+func (s Looking) Unexamined(ctx context.Context, id string, o PullOptions,
 	read func(*git.Repo, Changed) error) error {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Service) Unexamined(ctx context.Context, id string, o PullOptions,
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	pub, err := s.published(ctx, rec, false)
+	pub, err := s.HandOff().published(ctx, rec, false)
 	if err != nil {
 		return err
 	}
@@ -79,9 +79,9 @@ func pulled(ctx context.Context, repo *git.Repo, rec store.Session, read func(*g
 }
 
 // unpack opens what a session has published, in a quarantine at dir.
-func (s *Service) unpack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
+func (s Looking) unpack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
 	dir string, read func(*git.Repo, Changed) error) error {
-	q, err := s.quarantine(ctx, repo, rec, pub, o, dir)
+	q, err := s.HandOff().quarantine(ctx, repo, rec, pub, o, dir)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Service) unpack(ctx context.Context, repo *git.Repo, rec store.Session,
 
 // Offered names what a session that has ended has published and nobody has pulled yet: another name is other work. It
 // is "" if there is nothing, or if it was never published.
-func (s *Service) Offered(v store.Session) string {
+func (s Looking) Offered(v store.Session) string {
 	h, ok := s.held(v)
 	if !ok || h.Failed != "" || h.Bundle == nil || v.State == store.Pulled {
 		return ""
@@ -108,7 +108,7 @@ func (s *Service) Offered(v store.Session) string {
 
 // Glance examines what a session offers, in a quarantine of its own at dir, or what was pulled. Unlike Look it starts
 // nothing and takes no lock, so that it is in nobody's way.
-func (s *Service) Glance(ctx context.Context, v store.Session, o PullOptions, dir string) (out Changed, err error) {
+func (s Looking) Glance(ctx context.Context, v store.Session, o PullOptions, dir string) (out Changed, err error) {
 	repo, err := s.repository(ctx, v, o.where())
 	if err != nil {
 		return out, err
@@ -129,7 +129,7 @@ func (s *Service) Glance(ctx context.Context, v store.Session, o PullOptions, di
 }
 
 // Diff writes what a session changed, as a patch, and says what of it a person must know.
-func (s *Service) Diff(ctx context.Context, w io.Writer, id string, style git.DiffStyle, o PullOptions) (r gate.Report,
+func (s Looking) Diff(ctx context.Context, w io.Writer, id string, style git.DiffStyle, o PullOptions) (r gate.Report,
 	err error) {
 	err = s.Look(ctx, id, o, func(repo *git.Repo, c Changed) error {
 		r = c.Gate

@@ -49,7 +49,7 @@ type Destroyed struct {
 
 // DestroyBox removes a box and moves the sessions in it to the graveyard. Work that exists nowhere else stops it unless
 // force says so.
-func (s *Service) DestroyBox(ctx context.Context, name string, force bool) (gone Destroyed, err error) {
+func (s Keeping) DestroyBox(ctx context.Context, name string, force bool) (gone Destroyed, err error) {
 	b, d, err := s.Boxes.Find(name)
 	if err != nil {
 		return gone, err
@@ -64,8 +64,8 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool) (gone
 	if b.Spec.Repo != "" {
 		return gone, s.destroyOld(ctx, b, list, force)
 	}
-	in := &entrance{s: s, name: name}
-	all, err := s.stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
+	in := &entrance{s: s.Service, name: name}
+	all, err := s.HandOff().stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
 	if err != nil {
 		return gone, errors.Join(err, in.leave(ctx))
 	}
@@ -99,7 +99,7 @@ func (s *Service) DestroyBox(ctx context.Context, name string, force bool) (gone
 }
 
 // buryAll moves the workspaces of sessions that have one to the graveyard.
-func (s *Service) buryAll(ctx context.Context, list []store.Session, all []stake) (dirs []string, err error) {
+func (s Keeping) buryAll(ctx context.Context, list []store.Session, all []stake) (dirs []string, err error) {
 	known, err := s.Store.Graves(ctx, "")
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (e *entrance) leave(ctx context.Context) error {
 }
 
 // endAll ends running sessions under force, and refuses without it.
-func (s *Service) endAll(ctx context.Context, list []store.Session, force bool) (err error) {
+func (s Keeping) endAll(ctx context.Context, list []store.Session, force bool) (err error) {
 	for i, v := range list {
 		if !v.Live() {
 			continue
@@ -199,7 +199,7 @@ func (s *Service) endAll(ctx context.Context, list []store.Session, force bool) 
 	return nil
 }
 
-func (s *Service) removeBox(ctx context.Context, name string, list []store.Session) error {
+func (s Keeping) removeBox(ctx context.Context, name string, list []store.Session) error {
 	if err := s.Boxes.Destroy(ctx, name); err != nil {
 		return err
 	}

@@ -41,9 +41,9 @@ func TestManySessionsAndManyFilesAreMoved(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(many, fmt.Sprint(i/1000), fmt.Sprint(i)), nil, 0o600))
 	}
 	begin := time.Now()
-	free, kept, err := m.Remains(t.Context(), PruneOptions{Older: time.Hour})
+	free, kept, err := m.Keeping().Remains(t.Context(), PruneOptions{Older: time.Hour})
 	must.Do(t, err)
-	buried := must.Get(m.Prune(t.Context(), free))(t)
+	buried := must.Get(m.Keeping().Prune(t.Context(), free))(t)
 	t.Logf("prune of %d sessions took %s", len(buried), time.Since(begin))
 	if len(buried) != 199 || len(kept) != 1 || kept[0].ID != m.id {
 		t.Fatalf("%d were moved, %d stay", len(buried), len(kept))
@@ -52,7 +52,7 @@ func TestManySessionsAndManyFilesAreMoved(t *testing.T) {
 		must.Get(os.Stat(filepath.Join(dir, "workspace", "left.txt")))(t)
 	}
 	begin = time.Now()
-	gone := must.Get(m.DestroyBox(t.Context(), "wt", true))(t)
+	gone := must.Get(m.Keeping().DestroyBox(t.Context(), "wt", true))(t)
 	t.Logf("destroy took %s", time.Since(begin))
 	if len(gone.Buried) != 1 {
 		t.Errorf("%v", gone)

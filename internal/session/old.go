@@ -22,7 +22,7 @@ func (s *Service) old(rec store.Session) error {
 
 // destroyOld removes a box that shared the user's repository. Its worktrees are the repository's, and may hold work:
 // git removes them, unless force does.
-func (s *Service) destroyOld(ctx context.Context, b *box.Box, list []store.Session, force bool) error {
+func (s Keeping) destroyOld(ctx context.Context, b *box.Box, list []store.Session, force bool) error {
 	dir := filepath.Join(b.Dir, "worktrees")
 	entries, err := os.ReadDir(dir)
 	if ignoreMissing(err) != nil {

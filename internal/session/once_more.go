@@ -10,10 +10,10 @@ import (
 )
 
 // planFile keeps the plan that a session began with: what was sent along goes with its exchange directory.
-func (s *Service) planFile(id string) string { return filepath.Join(s.dir(id), "plan.md") }
+func (s HandOff) planFile(id string) string { return filepath.Join(s.dir(id), "plan.md") }
 
 // likeBefore fills in what a push that repeats another takes from it.
-func (s *Service) likeBefore(ctx context.Context, o PushOptions) (PushOptions, error) {
+func (s HandOff) likeBefore(ctx context.Context, o PushOptions) (PushOptions, error) {
 	if o.Again == "" {
 		return o, nil
 	}
@@ -33,7 +33,7 @@ func (s *Service) likeBefore(ctx context.Context, o PushOptions) (PushOptions, e
 }
 
 // checkAgain is check for a push that repeats another: it has the same plan and the same commits.
-func (s *Service) checkAgain(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
+func (s HandOff) checkAgain(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
 	rec, err := s.Get(ctx, o.Again)
 	if err != nil {
 		return nil, git.Head{}, plan{}, err

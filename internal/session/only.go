@@ -51,7 +51,7 @@ func (o PullOptions) only(repo *git.Repo) (chosen []string, err error) {
 
 // pick makes the commit of the chosen paths in quarantine, and says what a person must know of it, and of nothing
 // else.
-func (s *Service) pick(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r *PullResult) error {
+func (s HandOff) pick(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r *PullResult) error {
 	if q == nil {
 		return &UsageError{Msg: "--only: session " + r.Session.ID + " changed nothing"}
 	}

@@ -43,7 +43,7 @@ type plan struct {
 // maxPlan bounds a plan; what is larger is surely another file.
 const maxPlan = 4 << 20
 
-func (s *Service) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o PushOptions) (plan, error) {
+func (s HandOff) findPlan(ctx context.Context, repo *git.Repo, head git.Head, o PushOptions) (plan, error) {
 	if o.Message != "" {
 		return plan{text: []byte(o.Message + "\n")}, nil
 	}
@@ -136,7 +136,7 @@ func ReadPlan(r io.Reader) (string, error) {
 const SentPlan = "/exchange/" + inside.PlanFile
 
 // placePlan says where the agent finds the plan, and puts it into the exchange directory if the clone doesn't have it.
-func (s *Service) placePlan(id string, p plan) (string, error) {
+func (s HandOff) placePlan(id string, p plan) (string, error) {
 	if p.rel != "" {
 		return p.rel, nil
 	}
@@ -148,7 +148,7 @@ func (s *Service) placePlan(id string, p plan) (string, error) {
 func (s *Service) sentFile(id string) string { return filepath.Join(s.dir(id), "sent.md") }
 
 // Sent is the plan that was last sent to a session, at most so many bytes of it: "" if it is not known any more.
-func (s *Service) Sent(ctx context.Context, v store.Session, most int) (string, error) {
+func (s Looking) Sent(ctx context.Context, v store.Session, most int) (string, error) {
 	if v.Plan != SentPlan {
 		repo, err := git.Open(ctx, v.Repo)
 		if err != nil || v.Plan == "" || filepath.IsAbs(v.Plan) {

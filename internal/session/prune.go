@@ -42,7 +42,7 @@ func (r Remains) Subject() string {
 
 // Remains lists what could be pruned, and what could not because it is not saved. With force everything goes but
 // sessions that run or can still go on. Records come last: they go when nothing else is left.
-func (s *Service) Remains(ctx context.Context, o PruneOptions) (free, kept []Remains, err error) {
+func (s Keeping) Remains(ctx context.Context, o PruneOptions) (free, kept []Remains, err error) {
 	list, err := s.List(ctx, "")
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +74,7 @@ func (s *Service) Remains(ctx context.Context, o PruneOptions) (free, kept []Rem
 }
 
 // onDisk lists the directories and transcripts of sessions that have ended.
-func (s *Service) onDisk(ctx context.Context, list []store.Session, force, named bool) (free, kept []Remains,
+func (s Keeping) onDisk(ctx context.Context, list []store.Session, force, named bool) (free, kept []Remains,
 	err error) {
 	var old []store.Session
 	for _, v := range list {
@@ -83,7 +83,7 @@ func (s *Service) onDisk(ctx context.Context, list []store.Session, force, named
 		}
 	}
 	ready := map[string]*entrance{}
-	all, err := s.stakes(ctx, old, func(name string) (*box.Box, box.Driver, error) {
+	all, err := s.HandOff().stakes(ctx, old, func(name string) (*box.Box, box.Driver, error) {
 		if ready[name] == nil {
 			b, d, err := s.Boxes.Ready(ctx, name)
 			ready[name] = &entrance{b: b, d: d, err: err, asked: true}
@@ -114,7 +114,7 @@ func ids(list []store.Session) map[string]bool {
 	return known
 }
 
-func (s *Service) remainsOf(v store.Session, more func() bool) Remains {
+func (s Keeping) remainsOf(v store.Session, more func() bool) Remains {
 	r := Remains{ID: v.ID, Box: v.Box, What: "workspace, exchange and transcript of a " + string(v.State) + " session"}
 	for _, dir := range []string{s.TranscriptFile(v.ID), s.Exchange(v.ID),
 		filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID)} {
@@ -124,7 +124,7 @@ func (s *Service) remainsOf(v store.Session, more func() bool) Remains {
 	return r
 }
 
-func (s *Service) mustStay(v store.Session, k stake, force, named bool) string {
+func (s Keeping) mustStay(v store.Session, k stake, force, named bool) string {
 	if v.Started.IsZero() {
 		return ""
 	}
@@ -141,7 +141,7 @@ func (s *Service) mustStay(v store.Session, k stake, force, named bool) string {
 }
 
 // strays are session directories without a record: a push was killed before it wrote one.
-func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
+func (s Keeping) strays(known map[string]bool) (list []Remains, err error) {
 	for _, parent := range []string{s.Boxes.Exchange(), filepath.Join(s.Data, "sessions")} {
 		entries, err := os.ReadDir(parent)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func (s *Service) strays(known map[string]bool) (list []Remains, err error) {
 }
 
 // Prune removes what Remains listed as free: workspaces go to the graveyard.
-func (s *Service) Prune(ctx context.Context, free []Remains) (buried []string, err error) {
+func (s Keeping) Prune(ctx context.Context, free []Remains) (buried []string, err error) {
 	var list []store.Session
 	var all []stake
 	var errs []error
@@ -188,7 +188,7 @@ func (s *Service) Prune(ctx context.Context, free []Remains) (buried []string, e
 }
 
 // unchangedSince refuses to remove a session that somebody has continued since it was listed.
-func (s *Service) unchangedSince(ctx context.Context, r Remains) error {
+func (s Keeping) unchangedSince(ctx context.Context, r Remains) error {
 	now, err := s.Store.Session(ctx, r.ID)
 	if err != nil || r.session.Started.IsZero() {
 		return err
@@ -202,7 +202,7 @@ func (s *Service) unchangedSince(ctx context.Context, r Remains) error {
 }
 
 // prune removes what is not a workspace, and what is left of a session whose workspace was moved.
-func (s *Service) prune(ctx context.Context, r Remains) error {
+func (s Keeping) prune(ctx context.Context, r Remains) error {
 	if r.ref != "" {
 		return s.dropRef(ctx, r)
 	}
@@ -230,14 +230,14 @@ func (s *Service) prune(ctx context.Context, r Remains) error {
 	return s.dropTranscript(r.ID)
 }
 
-func (s *Service) strayBytes(id string) int64 {
+func (s Keeping) strayBytes(id string) int64 {
 	x, _ := graveyard.Size(s.Exchange(id), s.soon(slice))
 	n, _ := graveyard.Size(s.dir(id), s.soon(slice))
 	return x + n
 }
 
 // transcripts lists those of sessions that have nothing else left: pruned before, or removed with their box.
-func (s *Service) transcripts(list []store.Session) (old []Remains) {
+func (s Keeping) transcripts(list []store.Session) (old []Remains) {
 	for _, v := range list {
 		if _, err := os.Stat(s.orderFile(v.ID)); v.Live() || !errors.Is(err, os.ErrNotExist) {
 			continue
@@ -249,13 +249,13 @@ func (s *Service) transcripts(list []store.Session) (old []Remains) {
 	return old
 }
 
-func (s *Service) transcriptSize(id string) int64 {
+func (s Keeping) transcriptSize(id string) int64 {
 	n, _ := graveyard.Size(s.TranscriptFile(id), s.soon(slice))
 	return n
 }
 
 // dropTranscript removes a session's transcript.
-func (s *Service) dropTranscript(id string) error {
+func (s Keeping) dropTranscript(id string) error {
 	file := s.TranscriptFile(id)
 	return errors.Join(ignoreMissing(os.Remove(file)), ignoreMissing(os.Remove(indexFile(file))))
 }

@@ -90,7 +90,7 @@ const maxResult = 64 << 10
 
 // Pull waits for a session and brings its commits into the user's repository. If anything fails a check, nothing
 // changes and everything stays where it is.
-func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResult, error) {
+func (s HandOff) Pull(ctx context.Context, id string, o PullOptions) (PullResult, error) {
 	r, err := s.pullBranch(ctx, id, o)
 	if err != nil || o.Side == "" {
 		return r, err
@@ -98,7 +98,7 @@ func (s *Service) Pull(ctx context.Context, id string, o PullOptions) (PullResul
 	return s.side(ctx, r, o)
 }
 
-func (s *Service) pullBranch(ctx context.Context, id string, o PullOptions) (PullResult, error) {
+func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (PullResult, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return PullResult{}, err
@@ -144,7 +144,7 @@ func (s *Service) pullBranch(ctx context.Context, id string, o PullOptions) (Pul
 	return r, nil
 }
 
-func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (PullResult, error) {
+func (s HandOff) pull(ctx context.Context, rec store.Session, o PullOptions) (PullResult, error) {
 	start := s.Now()
 	repo, err := s.repository(ctx, rec, o.where())
 	lost, whole := errors.AsType[*RepositoryError](err)
@@ -205,7 +205,7 @@ func (s *Service) pull(ctx context.Context, rec store.Session, o PullOptions) (P
 }
 
 // Failure says what a failed session left and what the user can do.
-func (s *Service) Failure(rec store.Session) error {
+func (s Looking) Failure(rec store.Session) error {
 	published, err := s.readResult(rec)
 	if missing := (*quarantine.RefusedError)(nil); errors.As(err, &missing) && missing.Rule == quarantine.RuleMissing {
 		published, err = inside.Result{Head: rec.Base}, nil // nothing was published, because nothing was started
@@ -214,14 +214,14 @@ func (s *Service) Failure(rec store.Session) error {
 }
 
 // MadeNothing says that a session has ended and left neither commits nor changes.
-func (s *Service) MadeNothing(rec store.Session) bool {
+func (s Looking) MadeNothing(rec store.Session) bool {
 	r, err := s.readResult(rec)
 	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Others) == 0
 }
 
 // Made is how many commits a session has published, and how many files they change; 0 if that is not known. An agent
 // can write both.
-func (s *Service) Made(rec store.Session) (commits, files int) {
+func (s Looking) Made(rec store.Session) (commits, files int) {
 	r, err := s.readResult(rec)
 	if err != nil {
 		return 0, 0
@@ -251,7 +251,7 @@ func (s *Service) failure(rec store.Session, published inside.Result, err error)
 }
 
 // published reads what the session offers, and publishes it first if need be: with uncommitted work, or without.
-func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) (inside.Result, error) {
+func (s HandOff) published(ctx context.Context, rec store.Session, noWip bool) (inside.Result, error) {
 	if r, err := s.readResult(rec); err == nil && (r.NoWip == noWip || noWip && r.Wip == "") {
 		return r, nil
 	}
@@ -285,7 +285,7 @@ func (s *Service) published(ctx context.Context, rec store.Session, noWip bool) 
 
 // publishWhole publishes a session's work again with all that it builds on: the user has amended or rebased the base,
 // and git has removed it since.
-func (s *Service) publishWhole(ctx context.Context, rec store.Session) error {
+func (s HandOff) publishWhole(ctx context.Context, rec store.Session) error {
 	lock, err := s.lockSoon(ctx, rec.ID)
 	if err != nil {
 		return err
@@ -300,11 +300,11 @@ func (s *Service) publishWhole(ctx context.Context, rec store.Session) error {
 }
 
 // publishCommits publishes the session's commits. Uncommitted work stays in the workspace.
-func (s *Service) publishCommits(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+func (s HandOff) publishCommits(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	return s.publishAs(ctx, b, d, rec, "publish-commits")
 }
 
-func (s *Service) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, step string) error {
+func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, step string) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
 	if err := errors.Join(s.halt(ctx, b, d, rec.ID), s.reopen(rec.ID)); err != nil {
@@ -378,7 +378,7 @@ func (s *Service) quarantineDir(id string) string { return filepath.Join(s.dir(i
 
 // quarantine copies the bundle out of the agent's reach, unpacks and examines it in dir. It is nil if there is nothing
 // new.
-func (s *Service) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
+func (s HandOff) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
 	dir string) (*quarantine.Repo, error) {
 	if pub.Bundle == nil || pub.Head == rec.Base && pub.Wip == "" {
 		return nil, nil
@@ -401,7 +401,7 @@ func otherSum(name string) error {
 	return fmt.Errorf("%s is not the file that was published: its sum differs", name)
 }
 
-func (s *Service) fill(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
+func (s HandOff) fill(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
 	limit int64) error {
 	bundle := filepath.Join(q.Dir, "cco-copy.bundle")
 	got, err := quarantine.CopyOut(ctx, s.Exchange(rec.ID), inside.OutputBundle, bundle, limit)

@@ -44,7 +44,7 @@ type UsageError struct{ Msg string }
 func (e *UsageError) Error() string { return e.Msg }
 
 // Push hands a plan to an agent and starts its keeper. It checks everything before it makes anything.
-func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error) {
+func (s HandOff) Push(ctx context.Context, o PushOptions) (store.Session, error) {
 	if o.Resume != "" {
 		return s.resume(ctx, o)
 	}
@@ -85,7 +85,7 @@ func (s *Service) Push(ctx context.Context, o PushOptions) (store.Session, error
 }
 
 // refresh updates a box that another version of cco provisioned: its instructions to agents would be out of date.
-func (s *Service) refresh(ctx context.Context, b *box.Box) error {
+func (s HandOff) refresh(ctx context.Context, b *box.Box) error {
 	anew, err := s.Boxes.Refresh(ctx, b, s.Report)
 	if anew && err == nil {
 		s.Report("box %s had the instructions of another cco; it has been provisioned anew", b.Name)
@@ -94,7 +94,7 @@ func (s *Service) refresh(ctx context.Context, b *box.Box) error {
 }
 
 // identity is the user's own, so that the agent's commits are theirs. An agent without one could not commit at all.
-func (s *Service) identity(repo *git.Repo) git.Identity {
+func (s HandOff) identity(repo *git.Repo) git.Identity {
 	id := repo.Identity()
 	if id.Name == "" || id.Email == "" {
 		s.Warn("git has no user.name and user.email here, so the agent commits as \"cco\": set them with `git config " +
@@ -105,7 +105,7 @@ func (s *Service) identity(repo *git.Repo) git.Identity {
 }
 
 // handOver fills the exchange directory, records the session and starts its keeper, or leaves nothing behind.
-func (s *Service) handOver(ctx context.Context, repo *git.Repo, rec store.Session, o Order, p plan,
+func (s HandOff) handOver(ctx context.Context, repo *git.Repo, rec store.Session, o Order, p plan,
 	depth int) (_ store.Session, err error) {
 	id, lock, err := s.draw(ctx, repo)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Service) handOver(ctx context.Context, repo *git.Repo, rec store.Sessio
 }
 
 // spawn starts the keeper with a lock and a listening socket that are ready before it is.
-func (s *Service) spawn(id string, lock *os.File) error {
+func (s HandOff) spawn(id string, lock *os.File) error {
 	l, err := socket.Listen(s.Socket(id))
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *Service) spawn(id string, lock *os.File) error {
 	return s.Spawn(id, f, lock)
 }
 
-func (s *Service) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
+func (s HandOff) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
 	var none plan
 	if _, err := agent.Find(o.Agent); err != nil {
 		return nil, git.Head{}, none, err
@@ -198,11 +198,11 @@ func (s *Service) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head
 }
 
 // Caution tells the user what will not travel with a commit.
-func (s *Service) Caution(ctx context.Context, repo *git.Repo, commit string) error {
+func (s HandOff) Caution(ctx context.Context, repo *git.Repo, commit string) error {
 	return s.caution(ctx, repo, git.Head{Commit: commit}, plan{})
 }
 
-func (s *Service) caution(ctx context.Context, repo *git.Repo, head git.Head, p plan) error {
+func (s HandOff) caution(ctx context.Context, repo *git.Repo, head git.Head, p plan) error {
 	var survey git.Survey
 	var surveyErr error
 	var side sync.WaitGroup
@@ -243,7 +243,7 @@ func (s *Service) dropBase(ctx context.Context, rec store.Session) {
 }
 
 // send writes what travels into the exchange directory: only what the box lacks, or a shallow repository.
-func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
+func (s HandOff) send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
 	s.Report("packing %s", rec.Branch)
 	if shallow {
 		dir := filepath.Join(s.Exchange(rec.ID), inside.InputRepo)
@@ -261,7 +261,7 @@ func (s *Service) send(ctx context.Context, repo *git.Repo, rec store.Session, s
 	return s.bundle(ctx, repo, rec, have)
 }
 
-func (s *Service) bundle(ctx context.Context, repo *git.Repo, rec store.Session, have []string) error {
+func (s HandOff) bundle(ctx context.Context, repo *git.Repo, rec store.Session, have []string) error {
 	path := filepath.Join(s.Exchange(rec.ID), inside.InputBundle)
 	r, err := repo.Bundle(ctx, path, git.BundleRequest{Branch: rec.Branch, Commit: rec.Base, Have: have,
 		Progress: s.gitProgress()})
@@ -294,7 +294,7 @@ func readable(dir string) error {
 }
 
 // sendAll sends a session's base with all its history.
-func (s *Service) sendAll(ctx context.Context, rec store.Session, w where) error {
+func (s HandOff) sendAll(ctx context.Context, rec store.Session, w where) error {
 	repo, err := s.repository(ctx, rec, w)
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func (s *Service) sendAll(ctx context.Context, rec store.Session, w where) error
 	return s.bundle(ctx, repo, rec, nil)
 }
 
-func (s *Service) gitProgress() git.ProgressFunc {
+func (s HandOff) gitProgress() git.ProgressFunc {
 	last := s.Now()
 	return func(p git.Progress) {
 		if now := s.Now(); now.Sub(last) > time.Second {

@@ -15,7 +15,7 @@ import (
 )
 
 // CanPush refuses what needs no look into the box, which may not be there yet.
-func (s *Service) CanPush(ctx context.Context, o PushOptions, b *box.Box) error {
+func (s HandOff) CanPush(ctx context.Context, o PushOptions, b *box.Box) error {
 	repo, _, _, err := s.check(ctx, o)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (s *Service) CanPush(ctx context.Context, o PushOptions, b *box.Box) error 
 }
 
 // CanBegin refuses what a push to a box that runs would refuse, before it makes anything.
-func (s *Service) CanBegin(ctx context.Context, o PushOptions) error {
+func (s HandOff) CanBegin(ctx context.Context, o PushOptions) error {
 	repo, _, _, err := s.check(ctx, o)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Service) CanBegin(ctx context.Context, o PushOptions) error {
 }
 
 // ready refuses what the keeper would refuse later: an agent that isn't there, or can't reach its model.
-func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, d box.Driver, l Limits) error {
+func (s HandOff) ready(ctx context.Context, rec store.Session, b *box.Box, d box.Driver, l Limits) error {
 	if err := s.canAsk(ctx, rec, b, l); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Service) ready(ctx context.Context, rec store.Session, b *box.Box, d bo
 }
 
 // canAsk refuses an agent that can't reach its model, or has no money for it.
-func (s *Service) canAsk(ctx context.Context, rec store.Session, b *box.Box, l Limits) error {
+func (s HandOff) canAsk(ctx context.Context, rec store.Session, b *box.Box, l Limits) error {
 	a, err := agent.Find(rec.Agent)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Service) canAsk(ctx context.Context, rec store.Session, b *box.Box, l L
 }
 
 // hasProgram says what to install before anything is made, instead of failing with "not found" in the box.
-func (s *Service) hasProgram(ctx context.Context, rec store.Session, a agent.Adapter, b *box.Box, d box.Driver) error {
+func (s HandOff) hasProgram(ctx context.Context, rec store.Session, a agent.Adapter, b *box.Box, d box.Driver) error {
 	path, _, err := s.FindProgram(ctx, a, b, d)
 	if err != nil || path != "" || a.Binary() == "" {
 		return err
@@ -99,7 +99,7 @@ func LookFor(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver, ses
 }
 
 // CanRun refuses what runs of agents in a box would refuse later, one after the other.
-func (s *Service) CanRun(ctx context.Context, name, repo string, agents []string) error {
+func (s HandOff) CanRun(ctx context.Context, name, repo string, agents []string) error {
 	b, d, err := s.Boxes.Ready(ctx, name)
 	if err != nil {
 		return err
@@ -108,11 +108,11 @@ func (s *Service) CanRun(ctx context.Context, name, repo string, agents []string
 }
 
 // CanAsk is CanRun without a look into the box, which may not be there yet.
-func (s *Service) CanAsk(ctx context.Context, b *box.Box, repo string, agents []string) error {
+func (s HandOff) CanAsk(ctx context.Context, b *box.Box, repo string, agents []string) error {
 	return s.each(b, repo, agents, func(rec store.Session) error { return s.canAsk(ctx, rec, b, Limits{}) })
 }
 
-func (s *Service) each(b *box.Box, repo string, agents []string, may func(store.Session) error) error {
+func (s HandOff) each(b *box.Box, repo string, agents []string, may func(store.Session) error) error {
 	if b.Spec.NoKernel() {
 		return &UnguardedError{Box: b.Name}
 	}

@@ -18,7 +18,7 @@ import (
 
 // Reset makes a workspace again at a commit of the user's repository, for work that goes on from somebody else's. What
 // it holds and the commit does not contain is kept at the ref that it gives, "" if there is none. It can be repeated.
-func (s *Service) Reset(ctx context.Context, id, commit string, o PullOptions) (kept string, err error) {
+func (s HandOff) Reset(ctx context.Context, id, commit string, o PullOptions) (kept string, err error) {
 	rec, err := s.atRest(ctx, id)
 	if err != nil {
 		return "", err
@@ -51,7 +51,7 @@ func (s *Service) Reset(ctx context.Context, id, commit string, o PullOptions) (
 }
 
 // atRest is a session in which nothing runs.
-func (s *Service) atRest(ctx context.Context, id string) (store.Session, error) {
+func (s HandOff) atRest(ctx context.Context, id string) (store.Session, error) {
 	rec, err := s.Get(ctx, id)
 	if err == nil && rec.Live() {
 		err = &StateError{ID: id, State: rec.State, Why: "it is still at work"}
@@ -60,7 +60,7 @@ func (s *Service) atRest(ctx context.Context, id string) (store.Session, error) 
 }
 
 // keepOurs writes a ref for work that a commit does not contain.
-func (s *Service) keepOurs(ctx context.Context, rec store.Session, ours, commit string) (string, error) {
+func (s HandOff) keepOurs(ctx context.Context, rec store.Session, ours, commit string) (string, error) {
 	repo, err := s.repository(ctx, rec, where{})
 	if err != nil {
 		return "", err
@@ -74,7 +74,7 @@ func (s *Service) keepOurs(ctx context.Context, rec store.Session, ours, commit 
 }
 
 // workspaceHead is the commit that a workspace is at, "" if there is none.
-func (s *Service) workspaceHead(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) string {
+func (s HandOff) workspaceHead(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) string {
 	var out bytes.Buffer
 	if rec.Started.IsZero() || s.Forget(rec.ID) != nil ||
 		d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"},
@@ -85,7 +85,7 @@ func (s *Service) workspaceHead(ctx context.Context, b *box.Box, d box.Driver, r
 }
 
 // Lend makes a commit of the user's repository known in a workspace, so that an agent can merge it.
-func (s *Service) Lend(ctx context.Context, id, commit string) error {
+func (s HandOff) Lend(ctx context.Context, id, commit string) error {
 	rec, err := s.atRest(ctx, id)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ type Restored struct {
 // Restore brings the commits of a session that is in the graveyard to refs below refs/cco/<id>-kept/ of its repository.
 // They are published in a box without a network, by the git that publishes everything else, and examined like all that
 // comes from one. No branch moves, and the graveyard keeps what it has.
-func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Restored, err error) {
+func (s Keeping) Restore(ctx context.Context, id string, o PullOptions) (r Restored, err error) {
 	r.ID = id
 	rec, graves, err := s.gravesOf(ctx, id)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Rest
 		case GraveSession:
 			err = s.restoreCommits(ctx, repo, rec, g.row, o, &r)
 		default:
-			err = s.exhume(ctx, repo, rec, g.File, s.quarantineDir(id), o, &r)
+			err = s.HandOff().exhume(ctx, repo, rec, g.File, s.quarantineDir(id), o, &r)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("restore %s: %w", g.Name, err))
@@ -69,7 +69,7 @@ func (s *Service) Restore(ctx context.Context, id string, o PullOptions) (r Rest
 }
 
 // gravesOf finds the graves of a session, of which there must be one.
-func (s *Service) gravesOf(ctx context.Context, id string) (rec store.Session, graves []Grave, err error) {
+func (s Keeping) gravesOf(ctx context.Context, id string) (rec store.Session, graves []Grave, err error) {
 	if rec, err = s.Get(ctx, id); err == nil {
 		graves, err = s.Graveyard(ctx, id)
 	}
@@ -80,7 +80,7 @@ func (s *Service) gravesOf(ctx context.Context, id string) (rec store.Session, g
 }
 
 // restoreCommits publishes what is in a grave and brings it.
-func (s *Service) restoreCommits(ctx context.Context, repo *git.Repo, rec store.Session, g store.Grave, o PullOptions,
+func (s Keeping) restoreCommits(ctx context.Context, repo *git.Repo, rec store.Session, g store.Grave, o PullOptions,
 	r *Restored) error {
 	dir, err := os.MkdirTemp(s.dir(rec.ID), "restore-")
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) restoreCommits(ctx context.Context, repo *git.Repo, rec store.
 	var errs []error
 	for _, name := range []string{inside.OutputBundle, inside.RestBundle} {
 		if file := filepath.Join(dir, name); graveyard.Has(file) {
-			errs = append(errs, s.exhume(ctx, repo, rec, file, s.quarantineDir(rec.ID), o, r))
+			errs = append(errs, s.HandOff().exhume(ctx, repo, rec, file, s.quarantineDir(rec.ID), o, r))
 		}
 	}
 	return errors.Join(errs...)
@@ -101,7 +101,7 @@ func (s *Service) restoreCommits(ctx context.Context, repo *git.Repo, rec store.
 
 // publishGrave lets a box publish a grave's workspace, copies the bundles to dir, and buries the workspace again. From
 // the first step on it counts as a removal: if this is broken off, the next start takes it back to the grave.
-func (s *Service) publishGrave(ctx context.Context, rec store.Session, g store.Grave, o PullOptions, dir string,
+func (s Keeping) publishGrave(ctx context.Context, rec store.Session, g store.Grave, o PullOptions, dir string,
 	r *Restored) error {
 	lock, err := s.lockSoon(ctx, rec.ID)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Service) publishGrave(ctx context.Context, rec store.Session, g store.G
 	defer func() { _ = lock.Close() }()
 	b, d, g, err := s.raise(ctx, rec, g, o)
 	if err == nil {
-		err = s.copyPublished(ctx, b, d, rec, o, dir, r)
+		err = s.HandOff().copyPublished(ctx, b, d, rec, o, dir, r)
 	}
 	if g.State != store.Removing {
 		return err // nothing has been moved
@@ -125,7 +125,7 @@ func (s *Service) publishGrave(ctx context.Context, rec store.Session, g store.G
 var errBrokenOff = errors.New("broken off")
 
 // copyPublished publishes everything that a raised workspace has, and copies it out of its reach.
-func (s *Service) copyPublished(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, o PullOptions,
+func (s HandOff) copyPublished(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, o PullOptions,
 	dir string, r *Restored) error {
 	if err := s.publishAs(ctx, b, d, rec, "publish-all"); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *Service) copyPublished(ctx context.Context, b *box.Box, d box.Driver, r
 }
 
 // raise puts a grave's workspace into a box: its own, or the one that the user names.
-func (s *Service) raise(ctx context.Context, rec store.Session, g store.Grave, o PullOptions) (*box.Box, box.Driver,
+func (s Keeping) raise(ctx context.Context, rec store.Session, g store.Grave, o PullOptions) (*box.Box, box.Driver,
 	store.Grave, error) {
 	if graveyard.Has(s.orderFile(rec.ID)) {
 		return nil, nil, g, &StateError{ID: rec.ID, State: rec.State, Why: "it has a workspace again in box " + rec.Box +
@@ -190,7 +190,7 @@ func (s *Service) raise(ctx context.Context, rec store.Session, g store.Grave, o
 }
 
 // lendBase sends a box the commit that a session began with, if it may not have it.
-func (s *Service) lendBase(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+func (s Keeping) lendBase(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	order, err := s.ReadOrder(rec.ID)
 	if here, ok := d.(box.Reachable); err != nil || order.Shallow || ok && graveyard.Has(here.HostStore(b, rec.RepoKey)) {
 		return err
@@ -200,18 +200,18 @@ func (s *Service) lendBase(ctx context.Context, b *box.Box, d box.Driver, rec st
 		return err
 	}
 	rec.Box = b.Name
-	if err := s.send(ctx, repo, rec, false, 0); err != nil {
+	if err := s.HandOff().send(ctx, repo, rec, false, 0); err != nil {
 		return err
 	}
 	p, err := d.Prepare(ctx, b, rec.ID)
 	if err == nil {
-		_, err = s.receive(ctx, b, d, rec, p, "lend", s.Report)
+		_, err = s.HandOff().receive(ctx, b, d, rec, p, "lend", s.Report)
 	}
 	return err
 }
 
 // boxFor finds the box that a grave's workspace can be put into, and starts it if it is stopped.
-func (s *Service) boxFor(ctx context.Context, g store.Grave, o PullOptions) (*box.Box, box.Driver, error) {
+func (s Keeping) boxFor(ctx context.Context, g store.Grave, o PullOptions) (*box.Box, box.Driver, error) {
 	name := o.Box
 	if own, _, err := s.boxOf(g); own != nil && err == nil && !o.Elsewhere {
 		name = own.Name
@@ -230,7 +230,7 @@ func (s *Service) boxFor(ctx context.Context, g store.Grave, o PullOptions) (*bo
 }
 
 // putIntoBox moves a grave's workspace into a box, and its order to its place.
-func (s *Service) putIntoBox(ctx context.Context, b *box.Box, d box.Driver, g store.Grave) error {
+func (s Keeping) putIntoBox(ctx context.Context, b *box.Box, d box.Driver, g store.Grave) error {
 	dir := s.yard().Grave(g.Name())
 	if _, err := d.Prepare(ctx, b, g.Session); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (s *Service) putIntoBox(ctx context.Context, b *box.Box, d box.Driver, g st
 }
 
 // unpackInto fills a workspace in another machine.
-func (s *Service) unpackInto(ctx context.Context, b *box.Box, d box.Driver, g store.Grave, file string) error {
+func (s Keeping) unpackInto(ctx context.Context, b *box.Box, d box.Driver, g store.Grave, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (s *Service) unpackInto(ctx context.Context, b *box.Box, d box.Driver, g st
 }
 
 // RestoreSession puts a session into a box again, as it was when it was removed, so that it can go on.
-func (s *Service) RestoreSession(ctx context.Context, id string, o PullOptions) (r Restored, err error) {
+func (s Keeping) RestoreSession(ctx context.Context, id string, o PullOptions) (r Restored, err error) {
 	r.ID = id
 	rec, g, err := s.lastGrave(ctx, id)
 	if err != nil {
@@ -286,7 +286,7 @@ func (s *Service) RestoreSession(ctx context.Context, id string, o PullOptions) 
 	b, d, now, err := s.raise(ctx, rec, g, o)
 	if err == nil {
 		// It makes the workspace find its objects in this box. A broken one comes back as it was.
-		if err := s.publishAs(ctx, b, d, rec, "publish-all"); err != nil {
+		if err := s.HandOff().publishAs(ctx, b, d, rec, "publish-all"); err != nil {
 			s.Warn("the workspace of session %s can't be published: %s", id, FirstLine(err.Error()))
 		}
 		err = ctx.Err()
@@ -308,7 +308,7 @@ func (s *Service) RestoreSession(ctx context.Context, id string, o PullOptions) 
 }
 
 // lastGrave is the newest grave of a session that has one.
-func (s *Service) lastGrave(ctx context.Context, id string) (rec store.Session, g store.Grave, err error) {
+func (s Keeping) lastGrave(ctx context.Context, id string) (rec store.Session, g store.Grave, err error) {
 	rec, graves, err := s.gravesOf(ctx, id)
 	if err != nil {
 		return rec, g, err
@@ -326,7 +326,7 @@ func (s *Service) lastGrave(ctx context.Context, id string) (rec store.Session, 
 }
 
 // finishRaising gives a session that is in a box again what is left in its grave, and removes that.
-func (s *Service) finishRaising(ctx context.Context, g store.Grave) error {
+func (s Keeping) finishRaising(ctx context.Context, g store.Grave) error {
 	dir := s.yard().Grave(g.Name())
 	b, d, err := s.boxOf(g)
 	if err != nil {
@@ -352,7 +352,7 @@ func (s *Service) finishRaising(ctx context.Context, g store.Grave) error {
 
 // RestoreFiles copies the plain files of a session's newest grave to a new directory that is in no repository. They
 // don't pass the gate.
-func (s *Service) RestoreFiles(ctx context.Context, id, to string) (r Restored, err error) {
+func (s Keeping) RestoreFiles(ctx context.Context, id, to string) (r Restored, err error) {
 	r.ID, r.Files = id, to
 	rec, graves, err := s.gravesOf(ctx, id)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/cco-dev/cco/internal/whole"
 )
 
-// Service does what the session commands ask for.
+// Service knows sessions: their records, directories, locks and keepers, and what was published or buried of them. What
+// is done with them is in three more, each over it.
 type Service struct {
 	Store *store.Store
 	Boxes *box.Boxes
@@ -46,6 +47,24 @@ type Service struct {
 	Report box.Report // progress
 	Warn   box.Report
 }
+
+// HandOff gives work to agents and brings it back: push, pull and land, and the turns of phases.
+type HandOff struct{ *Service }
+
+// Keeping removes what sessions have on disk, so that nothing is lost, and restores it.
+type Keeping struct{ *Service }
+
+// Looking says how sessions are and what they have made, and changes nothing of theirs.
+type Looking struct{ *Service }
+
+// HandOff hands work off.
+func (s *Service) HandOff() HandOff { return HandOff{s} }
+
+// Keeping removes and restores.
+func (s *Service) Keeping() Keeping { return Keeping{s} }
+
+// Looking looks.
+func (s *Service) Looking() Looking { return Looking{s} }
 
 // NewID makes a session id.
 func NewID() string {

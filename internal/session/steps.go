@@ -21,7 +21,7 @@ import (
 const PublishTime = 10 * time.Minute
 
 // Receive clones what was sent into a session's workspace. If the box has lost its objects, everything is sent again.
-func (s *Service) Receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place,
+func (s HandOff) Receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place,
 	shallow bool, step box.Report) (box.Place, error) {
 	step("cloning into %s", p.Workspace)
 	p, err := s.receive(ctx, b, d, rec, p, "receive", step)
@@ -35,7 +35,7 @@ func (s *Service) Receive(ctx context.Context, b *box.Box, d box.Driver, rec sto
 }
 
 // receive has the box take what was sent, and sends everything if the box lacks what that builds on.
-func (s *Service) receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, what string,
+func (s HandOff) receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, what string,
 	step box.Report) (box.Place, error) {
 	err := s.inside(ctx, b, d, rec, p, what, true)
 	if proc.Code(err) == inside.LacksStatus {
@@ -63,7 +63,7 @@ func (s *Service) receive(ctx context.Context, b *box.Box, d box.Driver, rec sto
 }
 
 // inside runs one of cco's own steps in the box.
-func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string,
+func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string,
 	fill bool) error {
 	order, err := s.ReadOrder(rec.ID)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Service) inside(ctx context.Context, b *box.Box, d box.Driver, rec stor
 }
 
 // Publish writes the session's work into its exchange directory, inside the box, and records what there is.
-func (s *Service) Publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+func (s HandOff) Publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	err := s.writeOut(ctx, b, d, rec)
 	// A failure that the workspace did not cause says nothing about what is in it.
 	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil &&
@@ -94,7 +94,7 @@ func (s *Service) Publish(ctx context.Context, b *box.Box, d box.Driver, rec sto
 	return err
 }
 
-func (s *Service) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+func (s HandOff) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
 	if err := s.halt(ctx, b, d, rec.ID); err != nil {
@@ -115,7 +115,7 @@ func (s *Service) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec st
 
 // reopen clears an exchange directory that an agent may have blocked, with directories in place of files that cco can't
 // remove otherwise.
-func (s *Service) reopen(id string) error {
+func (s HandOff) reopen(id string) error {
 	dir := s.Exchange(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

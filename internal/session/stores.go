@@ -16,7 +16,7 @@ import (
 func storeName(name string, made int64) string { return fmt.Sprintf("%s-%d", name, made) }
 
 // keepStores moves the objects that graves of a box borrow to the graveyard, before the box goes.
-func (s *Service) keepStores(ctx context.Context, b *box.Box, d box.Driver) error {
+func (s Keeping) keepStores(ctx context.Context, b *box.Box, d box.Driver) error {
 	here, ok := d.(box.Reachable)
 	graves, err := s.Store.Graves(ctx, "")
 	if err != nil || !ok {
@@ -44,7 +44,7 @@ func (s *Service) keepStores(ctx context.Context, b *box.Box, d box.Driver) erro
 }
 
 // lendStore gives a box the objects that a grave's workspace borrows, if they are in the graveyard.
-func (s *Service) lendStore(b *box.Box, d box.Driver, g store.Grave) error {
+func (s Keeping) lendStore(b *box.Box, d box.Driver, g store.Grave) error {
 	here, ok := d.(box.Reachable)
 	from := filepath.Join(s.yard().Store(storeName(g.Box, g.BoxMade.UnixMilli())), g.RepoKey)
 	if !ok || !graveyard.Has(from) {
@@ -64,7 +64,7 @@ func (s *Service) lendStore(b *box.Box, d box.Driver, g store.Grave) error {
 }
 
 // dropStores removes the stores of boxes that are gone, if no grave borrows from them any more.
-func (s *Service) dropStores(ctx context.Context) error {
+func (s Keeping) dropStores(ctx context.Context) error {
 	entries, err := os.ReadDir(s.yard().Store(""))
 	if err != nil || len(entries) == 0 {
 		return ignoreMissing(err)

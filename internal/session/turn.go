@@ -44,7 +44,7 @@ type Taken struct {
 const maxTurns = 4
 
 // Take runs an agent's turn and waits for it. If cco is killed meanwhile the turn goes on, and Take finds it again.
-func (s *Service) Take(ctx context.Context, t Turn) (Taken, error) {
+func (s HandOff) Take(ctx context.Context, t Turn) (Taken, error) {
 	id := t.Workspace
 	if t.Look {
 		var err error
@@ -91,7 +91,7 @@ func stopped(stop <-chan struct{}) bool {
 
 // killWhenStopped kills a turn's agent when the turn is stopped, until the returned function is called. It tries again:
 // the keeper may be just starting.
-func (s *Service) killWhenStopped(ctx context.Context, id string, stop <-chan struct{}) func() {
+func (s HandOff) killWhenStopped(ctx context.Context, id string, stop <-chan struct{}) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
 	go func() {
@@ -116,7 +116,7 @@ func (s *Service) killWhenStopped(ctx context.Context, id string, stop <-chan st
 
 // unlock removes locks that a killed git has left in a workspace: the next git would take them for another's and fail.
 // If it can't, the agent sees them.
-func (s *Service) unlock(ctx context.Context, rec store.Session) {
+func (s HandOff) unlock(ctx context.Context, rec store.Session) {
 	b, d, err := s.readyBox(ctx, rec.Box)
 	if err != nil || d.Halt(ctx, b, rec.ID) != nil || s.Forget(rec.ID) != nil {
 		return
@@ -129,7 +129,7 @@ func (s *Service) unlock(ctx context.Context, rec store.Session) {
 const forever = 30 * 24 * time.Hour
 
 // begun finds a turn that was begun, or begins it.
-func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, error) {
+func (s HandOff) begun(ctx context.Context, id string, t Turn) (store.Session, error) {
 	rec, err := s.Get(ctx, id)
 	if _, missing := errors.AsType[*store.NotFoundError](err); missing && t.Look {
 		if stopped(t.Stop) {
@@ -163,7 +163,7 @@ func (s *Service) begun(ctx context.Context, id string, t Turn) (store.Session, 
 }
 
 // beginTurn starts a keeper for a turn in a session that is there.
-func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (store.Session, error) {
+func (s HandOff) beginTurn(ctx context.Context, rec store.Session, t Turn) (store.Session, error) {
 	if _, _, err := s.readyBox(ctx, rec.Box); err != nil {
 		return rec, err
 	}
@@ -182,7 +182,7 @@ func (s *Service) beginTurn(ctx context.Context, rec store.Session, t Turn) (sto
 	})
 }
 
-func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
+func (s HandOff) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
 	o.Key, o.Phase, o.Env, o.Message = t.Key, t.Phase, t.Env, t.Message
 	o.Title, o.Prompt, o.Fresh = t.Title, t.Prompt, true
 	o.Plan, err = s.placePlan(id, plan{text: []byte(t.Plan)})
@@ -190,7 +190,7 @@ func (s *Service) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Drive
 }
 
 // newLook records a session that looks at another's workspace, and starts its keeper.
-func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session, error) {
+func (s HandOff) newLook(ctx context.Context, id string, t Turn) (store.Session, error) {
 	of, err := s.Get(ctx, t.Workspace)
 	if err != nil {
 		return of, err
@@ -239,7 +239,7 @@ func (s *Service) newLook(ctx context.Context, id string, t Turn) (store.Session
 const maxWords = 256 << 10
 
 // lastWords is what the agent said last, after its last tool, and how it says that it ended.
-func (s *Service) lastWords(ctx context.Context, id string) (words string, last event.Finished, err error) {
+func (s HandOff) lastWords(ctx context.Context, id string) (words string, last event.Finished, err error) {
 	var said strings.Builder
 	final := ""
 	err = s.Events(ctx, id, false, func(e Event) error {

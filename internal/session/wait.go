@@ -19,7 +19,7 @@ func (e *TimeoutError) Error() string {
 
 // await waits until a session has ended, its agent has given up, or time runs out. It believes the record, not the
 // exchange directory, where an agent can write what it likes.
-func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Session, error) {
+func (s HandOff) await(ctx context.Context, id string, o PullOptions) (store.Session, error) {
 	deadline := time.NewTimer(o.Timeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(o.Interval)
@@ -62,7 +62,7 @@ func (s *Service) await(ctx context.Context, id string, o PullOptions) (store.Se
 }
 
 // atPrompt is told why an agent that sits at its prompt is not ended, or nothing if it is.
-func (s *Service) atPrompt(ctx context.Context, rec store.Session, waited bool, o PullOptions) <-chan string {
+func (s HandOff) atPrompt(ctx context.Context, rec store.Session, waited bool, o PullOptions) <-chan string {
 	stays := make(chan string, 1)
 	if o.DryRun || o.Idle == nil || !o.Idle(rec, waited) {
 		s.Warn("the agent of session %s is idle: it sits at its prompt; `cco box attach %[1]s` shows it, and `cco box pull "+

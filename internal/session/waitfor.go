@@ -38,7 +38,7 @@ const lookAgain = time.Second
 
 // Wait waits until sessions have ended, and gives those that have, as they did. A session that waits for an answer
 // counts as ended. On a terminal an agent that sits at its prompt does not: somebody may be about to type.
-func (s *Service) Wait(ctx context.Context, ids []string, o WaitOptions) (ended []store.Session, err error) {
+func (s Looking) Wait(ctx context.Context, ids []string, o WaitOptions) (ended []store.Session, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	woken := make(chan struct{}, 1)
@@ -101,7 +101,7 @@ func (s *Service) Wait(ctx context.Context, ids []string, o WaitOptions) (ended 
 
 // Outcome is the error that tells how sessions ended: nil if all are done, a *FailedError if one failed, and otherwise
 // a *PendingError if one waits for a person.
-func (s *Service) Outcome(list []store.Session) (worst error) {
+func (s Looking) Outcome(list []store.Session) (worst error) {
 	for _, v := range list {
 		if v.State == store.Done || v.State == store.Pulled {
 			continue

@@ -29,7 +29,7 @@ type WorkspaceOptions struct {
 
 // Workspace makes the lasting workspace of a phase, or finds it. One that is gone is made anew at the last commit that
 // the host has of it.
-func (s *Service) Workspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
+func (s HandOff) Workspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
 	rec, err := s.Get(ctx, o.ID)
 	if _, missing := errors.AsType[*store.NotFoundError](err); missing {
 		return s.newWorkspace(ctx, o)
@@ -68,7 +68,7 @@ func (s *Service) WorkspacePath(ctx context.Context, rec store.Session) string {
 }
 
 // orderWorkspace writes what is needed to make a workspace.
-func (s *Service) orderWorkspace(repo *git.Repo, id string) error {
+func (s HandOff) orderWorkspace(repo *git.Repo, id string) error {
 	who := s.identity(repo)
 	if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Service) orderWorkspace(repo *git.Repo, id string) error {
 }
 
 // readyBox finds a box and starts it if it is stopped.
-func (s *Service) readyBox(ctx context.Context, name string) (*box.Box, box.Driver, error) {
+func (s HandOff) readyBox(ctx context.Context, name string) (*box.Box, box.Driver, error) {
 	b, d, err := s.Boxes.Ready(ctx, name)
 	if errors.Is(err, box.ErrNotRunning) {
 		if err := s.Boxes.Start(ctx, name, s.Report); err != nil {
@@ -97,13 +97,13 @@ func (s *Service) readyBox(ctx context.Context, name string) (*box.Box, box.Driv
 	return b, d, nil
 }
 
-func (s *Service) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
+func (s HandOff) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
 	return s.Forget(rec.ID) == nil &&
 		d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"},
 			Repo: rec.RepoKey}) == nil
 }
 
-func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
+func (s HandOff) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
 	repo, err := s.Open(ctx, o.Repo)
 	if err != nil {
 		return store.Session{}, err
@@ -137,7 +137,7 @@ func (s *Service) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.S
 }
 
 // fillWorkspace clones the session's base into its workspace.
-func (s *Service) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
+func (s HandOff) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 	rec store.Session) (store.Session, error) {
 	lock, err := s.keeperLock(rec.ID)
 	if err != nil {
@@ -189,7 +189,7 @@ type Collected struct {
 // Collect brings a workspace's commits to the host, through quarantine, and leaves the user's branches as they are: the
 // commits are at refs/cco/<id>. It can be repeated. Since is the last commit that others have seen: an agent may
 // rewrite only what came after it.
-func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) (Collected, error) {
+func (s HandOff) Collect(ctx context.Context, id, since string, o PullOptions) (Collected, error) {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return Collected{}, err
@@ -248,7 +248,7 @@ func (s *Service) Collect(ctx context.Context, id, since string, o PullOptions) 
 }
 
 // putBack makes a workspace again at its base, which its head no longer contains, and keeps the old head at a ref.
-func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, fork string,
+func (s HandOff) putBack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, fork string,
 	o PullOptions) (string, error) {
 	was := rec
 	was.Base = fork
@@ -275,7 +275,7 @@ func (s *Service) putBack(ctx context.Context, repo *git.Repo, rec store.Session
 }
 
 // clearPublished removes what was brought, so that it can't be mistaken for the next work.
-func (s *Service) clearPublished(id string) error {
+func (s HandOff) clearPublished(id string) error {
 	var errs []error
 	for _, f := range []string{inside.ResultFile, inside.OutputBundle} {
 		errs = append(errs, tree.Remove(filepath.Join(s.Exchange(id), f)))
@@ -284,7 +284,7 @@ func (s *Service) clearPublished(id string) error {
 }
 
 // Show puts a file into a workspace for people to read. It is written inside the box, and git ignores it there.
-func (s *Service) Show(ctx context.Context, id, name string, data []byte) error {
+func (s HandOff) Show(ctx context.Context, id, name string, data []byte) error {
 	rec, err := s.Store.Session(ctx, id)
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func (s *Service) Show(ctx context.Context, id, name string, data []byte) error 
 
 // RemoveWorkspace moves a phase's workspace, and those of its turns, to the graveyard. Work that exists nowhere else
 // stops it unless force says so.
-func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool) (buried []string, err error) {
+func (s Keeping) RemoveWorkspace(ctx context.Context, id string, force bool) (buried []string, err error) {
 	rec, err := s.Get(ctx, id)
 	if as[*store.NotFoundError](err) {
 		return nil, nil
@@ -327,7 +327,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool) (b
 			return nil, err
 		}
 	}
-	b, d, err := s.readyBox(ctx, rec.Box)
+	b, d, err := s.HandOff().readyBox(ctx, rec.Box)
 	if as[*box.NotFoundError](err) {
 		return nil, nil // it went with its box
 	}
@@ -339,7 +339,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool) (b
 		return nil, err
 	}
 	list := append([]store.Session{rec}, looks...)
-	all, err := s.stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
+	all, err := s.HandOff().stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +356,7 @@ func (s *Service) RemoveWorkspace(ctx context.Context, id string, force bool) (b
 }
 
 // looksAt lists the sessions that looked at a workspace, and ends them.
-func (s *Service) looksAt(ctx context.Context, id, boxName string) (looks []store.Session, err error) {
+func (s Keeping) looksAt(ctx context.Context, id, boxName string) (looks []store.Session, err error) {
 	list, err := s.List(ctx, boxName)
 	if err != nil {
 		return nil, err

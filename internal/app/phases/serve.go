@@ -65,11 +65,23 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	return s.Run(ctx)
 }
 
+// workspaces are the sessions of phases.
+type workspaces struct {
+	session.HandOff
+	keeping session.Keeping
+}
+
+// RemoveWorkspace moves a phase's workspace, and those of its turns, to the graveyard.
+func (w workspaces) RemoveWorkspace(ctx context.Context, id string, force bool) ([]string, error) {
+	return w.keeping.RemoveWorkspace(ctx, id, force)
+}
+
 // doer carries out steps on this machine.
 func (a *Phases) doer(svc *session.Service, cfg config.Config, open *forges) *steps.Doer {
 	run := a.RunOptions(cfg)
 	return &steps.Doer{
-		Data: a.Dirs.Data, Sessions: svc, Store: svc.Store, Now: time.Now, Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
+		Data: a.Dirs.Data, Sessions: workspaces{svc.HandOff(), svc.Keeping()}, Store: svc.Store, Now: time.Now,
+		Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
 		Inbox: &steps.Inbox{Store: svc.Store},
 		Forge: open.of,
 		Settings: steps.Settings{

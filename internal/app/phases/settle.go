@@ -123,7 +123,7 @@ func (s *settler) settle(ctx context.Context, p store.Phase, h lease.Held) (st c
 
 // canRun refuses a phase whose box or agents this machine lacks.
 func (s *settler) canRun(ctx context.Context, spec cruise.Spec) error {
-	err := s.svc.CanRun(ctx, spec.Box, spec.Repo, spec.Agents())
+	err := s.svc.HandOff().CanRun(ctx, spec.Box, spec.Repo, spec.Agents())
 	if err == nil || errors.Is(err, box.ErrNotRunning) { // it is started for the first turn
 		return nil
 	}
@@ -294,7 +294,7 @@ func (s *settler) reset(ctx context.Context, phase string, st cruise.State) erro
 	if at == "" {
 		return nil
 	}
-	_, err := s.svc.Reset(ctx, id, at, s.pull)
+	_, err := s.svc.HandOff().Reset(ctx, id, at, s.pull)
 	return err
 }
 
@@ -325,7 +325,7 @@ func (s *settler) abandon(ctx context.Context, phase string) error {
 			return err
 		}
 	}
-	_, err = s.svc.Collect(ctx, steps.SessionOf(phase), "", s.pull)
+	_, err = s.svc.HandOff().Collect(ctx, steps.SessionOf(phase), "", s.pull)
 	if _, none := errors.AsType[*store.NotFoundError](err); none {
 		return nil
 	}
@@ -348,7 +348,7 @@ func (s *settler) tidy(ctx context.Context, here []string) error {
 	if err := s.abandon(ctx, phase); err != nil {
 		return err
 	}
-	_, err = s.svc.RemoveWorkspace(ctx, steps.SessionOf(phase), false)
+	_, err = s.svc.Keeping().RemoveWorkspace(ctx, steps.SessionOf(phase), false)
 	if _, unsaved := errors.AsType[*session.UnsavedError](err); unsaved {
 		s.unsaved[phase], err = true, nil
 	}

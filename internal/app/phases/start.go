@@ -68,7 +68,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err != nil {
 		return "", err
 	}
-	if err := svc.Caution(ctx, repo, s.Base); err != nil {
+	if err := svc.HandOff().Caution(ctx, repo, s.Base); err != nil {
 		return "", err
 	}
 	if svc.Store.IsShared() {
@@ -130,7 +130,7 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 // check refuses at once what would stop the phase later: a missing box, agent or key, a forge that can't be reached.
 func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec) (Forge, error) {
 	if !svc.Store.IsShared() { // otherwise the worker that takes it has the box
-		if err := svc.CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
+		if err := svc.HandOff().CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
 			return nil, err
 		}
 	}

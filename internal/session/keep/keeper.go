@@ -101,7 +101,7 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 	}
 	if !k.order.Again {
 		var err error
-		if k.place, err = k.Receive(ctx, k.box, k.drv, k.rec, k.place, k.order.Shallow, k.step); err != nil {
+		if k.place, err = k.HandOff().Receive(ctx, k.box, k.drv, k.rec, k.place, k.order.Shallow, k.step); err != nil {
 			return ending{Err: err}
 		}
 	}
@@ -130,7 +130,7 @@ func (k *keeper) work(ctx context.Context, id string) ending {
 		return end // it could only look
 	}
 	k.step("keeping what it did")
-	if err := k.Publish(context.WithoutCancel(ctx), k.box, k.drv, k.rec); err != nil {
+	if err := k.HandOff().Publish(context.WithoutCancel(ctx), k.box, k.drv, k.rec); err != nil {
 		end.Unpublished = err
 	}
 	end.Words = k.ErrorText(id)

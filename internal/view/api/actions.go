@@ -27,7 +27,7 @@ func answer(ctx context.Context, j *job, r *http.Request, in Words) error {
 		return err
 	}
 	id := r.PathValue("id")
-	rec, live, err := j.sessions.Answer(ctx, id, func(string) (string, error) {
+	rec, live, err := j.sessions.HandOff().Answer(ctx, id, func(string) (string, error) {
 		return in.Text, j.same(ctx, id, in.Seen)
 	}, j.RunOptions(cfg))
 	if err != nil {
@@ -100,7 +100,7 @@ func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
 	if len(o.Gate.Accept) > 0 && o.Seen == "" {
 		return app.Usagef("accept: seen must name the changes that were looked at")
 	}
-	p, err := j.sessions.Pull(ctx, r.PathValue("id"), o)
+	p, err := j.sessions.HandOff().Pull(ctx, r.PathValue("id"), o)
 	if err != nil && !p.Moved {
 		return err
 	}

@@ -37,7 +37,7 @@ func (d *Desk) offerOf(v store.Session) string {
 	if v.State == store.Pulled {
 		return v.Tip
 	}
-	return d.Sessions.Offered(v)
+	return d.Sessions.Looking().Offered(v)
 }
 
 // of is what is known of a session's work. What is not known yet is found out, first where somebody waits for it.
@@ -126,7 +126,7 @@ func (d *Desk) glance(ctx context.Context, v store.Session, in string) glance {
 	cfg, err := d.App.ConfigIn(v.Repo)
 	var c session.Changed
 	if err == nil {
-		c, err = d.Sessions.Glance(ctx, v, pullOptions(cfg, v.Repo), filepath.Join(filepath.Dir(d.LogFile), in))
+		c, err = d.Sessions.Looking().Glance(ctx, v, pullOptions(cfg, v.Repo), filepath.Join(filepath.Dir(d.LogFile), in))
 	}
 	if err != nil {
 		out.wrong = safetext.Fit(safetext.Line(err.Error()), 500)

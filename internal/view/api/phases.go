@@ -105,7 +105,7 @@ func seenComment(c cruise.Comment) string { return named(c.ID, c.Author, c.Body)
 
 // withoutEngine adds to the log of a living phase that no engine runs it now, if so.
 func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Line, error) {
-	n, err := d.Sessions.Unwatched(ctx)
+	n, err := d.Sessions.Looking().Unwatched(ctx)
 	if err != nil || n == 0 {
 		return log, err
 	}

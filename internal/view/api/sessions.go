@@ -47,7 +47,7 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 	b := words.NewBudget(ctx)
 	out := SessionDetail{Session: listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
 		Cause: string(v.Cause), Seen: seenOf(v)}
-	plan, err := d.Sessions.Sent(ctx, v, maxPlan)
+	plan, err := d.Sessions.Looking().Sent(ctx, v, maxPlan)
 	out.Wrong = without(out.Wrong, "its plan", err)
 	if plan != "" {
 		out.Plan = b.Parse(safetext.Quote(plan))
@@ -289,7 +289,8 @@ func (d *Desk) look(ctx context.Context, v store.Session, r *http.Request, w *li
 		return out, err
 	}
 	out.Commit, out.Branch, out.policy = r.URL.Query().Get("commit"), v.Branch, cfg.Pull.Policy
-	err = d.Sessions.Unexamined(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
+	look := d.Sessions.Looking()
+	err = look.Unexamined(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
 		out.Base, out.Tip, out.Wip, out.Pulled = c.Base, c.Tip, c.Wip != "", c.Pulled
 		if !c.Pulled {
 			out.Seen = c.Seen()

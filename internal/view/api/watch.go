@@ -215,11 +215,11 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	b := words.NewBudget(ctx)
 	d.needs(ctx, b, list, byID, &st)
 	d.askPhases(ctx, b, phases, &st)
-	st.Unwatched, err = d.Sessions.Unwatched(ctx)
+	st.Unwatched, err = d.Sessions.Looking().Unwatched(ctx)
 	st.Wrong = without(st.Wrong, "the engine", err)
 	if st.Unwatched > 0 {
 		st.Needs = append(st.Needs, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: session.NeedEngine,
-			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Runner()},
+			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Looking().Runner()},
 			Words: b.Parse(fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched))})
 	}
 	session.SortNeeds(st.Needs, func(n Need) session.Need { return n.Need })
@@ -231,7 +231,7 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 // needs adds what waits for a person.
 func (d *Desk) needs(ctx context.Context, b *words.Budget, list []store.Session, byID map[string]store.Session,
 	st *State) {
-	needs, err := d.Sessions.AttentionOf(ctx, list)
+	needs, err := d.Sessions.Looking().AttentionOf(ctx, list)
 	st.Wrong = without(st.Wrong, "what needs you", err)
 	for _, n := range needs {
 		v, isSession := byID[n.ID]
