@@ -315,9 +315,9 @@ func (a *commands) pulled(r session.PullResult) {
 		a.IO.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as " +
 			"uncommitted work")
 	}
-	if len(r.Others) > 0 {
+	if len(r.Names) > 0 {
 		a.IO.Warn("the agent left more beside its branch (%s), which stays in the box: `cco box pull %s --side NAME` brings "+
-			"one of it", firstFew(r.Others), id)
+			"one of it", firstFew(r.Names), id)
 	}
 	a.notBrought(r)
 	for _, k := range r.Kept {

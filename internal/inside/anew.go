@@ -40,7 +40,7 @@ func anew(ctx context.Context, j Job, objects bool) (r Result, err error) {
 	if err != nil {
 		return r, err
 	}
-	return gather(ctx, work, j, Result{Salvaged: !objects, Lost: broken(j)})
+	return gather(ctx, work, j, Result{Salvaged: !objects, Others: Others{Lost: broken(j)}})
 }
 
 // broken names a repository that exists and can't be read. One that was removed holds nothing any more.

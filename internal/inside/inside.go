@@ -64,20 +64,25 @@ const (
 
 // Result is what Publish found. It is written to result.json when everything is in place.
 type Result struct {
-	Session string   `json:"session"`
-	Base    string   `json:"base"`
-	Head    string   `json:"head"`
-	Wip     string   `json:"wip,omitempty"`     // a commit of what was left uncommitted
-	NoWip   bool     `json:"no_wip,omitempty"`  // leftovers were not looked for
-	Commits int      `json:"commits,omitempty"` // from the base to the head
-	Files   int      `json:"files,omitempty"`   // that they change
-	Bundle  *Sum     `json:"bundle,omitempty"`
-	Rest    *Sum     `json:"rest,omitempty"`   // of what is beside the branch, if that was asked for
-	Others  []string `json:"others,omitempty"` // the first names of what is there, such as branches and stashes
-	Beside  int      `json:"beside,omitempty"` // the number of all of them
-	Lost    []string `json:"lost,omitempty"`   // what no bundle brings
+	Session string `json:"session"`
+	Base    string `json:"base"`
+	Head    string `json:"head"`
+	Wip     string `json:"wip,omitempty"`     // a commit of what was left uncommitted
+	NoWip   bool   `json:"no_wip,omitempty"`  // leftovers were not looked for
+	Commits int    `json:"commits,omitempty"` // from the base to the head
+	Files   int    `json:"files,omitempty"`   // that they change
+	Bundle  *Sum   `json:"bundle,omitempty"`
+	Rest    *Sum   `json:"rest,omitempty"` // of what is beside the branch, if that was asked for
+	Others
 	// Salvaged says that the workspace's repository was gone or broken: its files are in Wip, its commits are not here.
 	Salvaged bool `json:"salvaged,omitempty"`
+}
+
+// Others is what a workspace holds beside its branch.
+type Others struct {
+	Names []string `json:"others,omitempty"` // the first of it, such as branches and stashes
+	Count int      `json:"beside,omitempty"` // how much it is
+	Lost  []string `json:"lost,omitempty"`   // what no bundle brings
 }
 
 // Sum identifies a file of the exchange.

@@ -216,7 +216,7 @@ func TestPublish(t *testing.T) {
 			f.write(w, "b.txt", "b")
 			f.commit(w, "work")
 		}, func(t *testing.T, _ *fixture, r Result) {
-			if len(r.Others) != 1 || r.Others[0] != "refs/heads/side" || r.Rest != nil {
+			if len(r.Names) != 1 || r.Names[0] != "refs/heads/side" || r.Rest != nil {
 				t.Errorf("%+v", r)
 			}
 		}},
@@ -373,7 +373,7 @@ func TestPublishWhereHistoryWasSetBack(t *testing.T) {
 			c.do(f)
 			r := f.publish()
 			if (r.Head != f.job.Base) != c.head || (r.Wip != "") != c.wip || (r.Bundle != nil) != (c.head || c.wip) ||
-				len(r.Others) != 0 {
+				len(r.Names) != 0 {
 				t.Errorf("published %+v", r)
 			}
 		})

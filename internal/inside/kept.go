@@ -238,9 +238,9 @@ func sound(ctx context.Context, work repo, j Job, r *Result, all []found, tries 
 
 // name gives the number and the first names of what is beside the branch, and shortens lists to fit into a result.
 func (r *Result) name(beside []found) {
-	r.Beside = len(beside)
+	r.Count = len(beside)
 	for _, f := range beside[:min(maxNamed, len(beside))] {
-		r.Others = append(r.Others, clip(f.title()))
+		r.Names = append(r.Names, clip(f.title()))
 	}
 	if more := len(r.Lost) - maxLost; more > 0 {
 		r.Lost = append(r.Lost[:maxLost], fmt.Sprintf("%d more", more))

@@ -139,7 +139,7 @@ func TestPublishBringsNothingTwice(t *testing.T) {
 	f.git(w, "branch", "same")
 	f.git(w, "tag", "-a", "-m", "here", "here")
 	f.git(w, "update-ref", "refs/wip/here", "HEAD~1")
-	if r := f.publish(); r.Rest != nil || r.Beside != 0 || len(r.Others) != 0 || len(r.Lost) != 0 {
+	if r := f.publish(); r.Rest != nil || r.Count != 0 || len(r.Names) != 0 || len(r.Lost) != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -274,7 +274,7 @@ func TestPublishLeavesRefsAsTheyAre(t *testing.T) {
 	for _, all := range []bool{false, true, false} {
 		f.job.All = all
 		r := f.publish()
-		if r.Beside != 1 || (r.Rest != nil) != all || len(r.Lost) > 0 || all && !f.has("side.txt", "side") {
+		if r.Count != 1 || (r.Rest != nil) != all || len(r.Lost) > 0 || all && !f.has("side.txt", "side") {
 			t.Errorf("%+v", r)
 		}
 		if got := f.git(w, "for-each-ref", "--format=%(refname)"); got != "refs/aside/"+oid+"\nrefs/heads/main" {

@@ -51,7 +51,7 @@ func TestARepositoryThatLeadsOutIsNotOpened(t *testing.T) {
 			before := gittest.Fingerprint(t, host)
 			must.Do(t, lead(filepath.Join(f.job.Workspace, ".git"), host))
 			r := f.publish()
-			if !r.Salvaged || r.Head != f.job.Base || r.Wip == "" || r.Beside > 0 {
+			if !r.Salvaged || r.Head != f.job.Base || r.Wip == "" || r.Count > 0 {
 				t.Errorf("published %+v", r)
 			}
 			after := gittest.Fingerprint(t, host)

@@ -239,14 +239,14 @@ func (s Looking) leftWork(v store.Session) bool {
 	if v.Started.IsZero() {
 		return false
 	}
-	h, ok := s.held(v)
-	return !ok || h.Failed != "" || h.Head != v.Base || h.Wip != "" || h.Beside > 0 || len(h.Lost) > 0
+	l, ok := s.left(v)
+	return !ok || !l.none(v.Base, "")
 }
 
 // brought says that everything of a session is at its ref, though on no branch: `pull --all` leaves it there.
 func (s Looking) brought(v store.Session) bool {
-	h, ok := s.held(v)
-	return ok && h.Failed == "" && v.Tip != "" && h.Head == v.Tip && h.Wip == v.Wip && h.Beside == 0 && len(h.Lost) == 0
+	l, ok := s.left(v)
+	return ok && v.Tip != "" && l.none(v.Tip, v.Wip)
 }
 
 // goOnWith is the command that takes a session beyond the limit that it has reached.

@@ -216,7 +216,7 @@ func (s HandOff) exhume(ctx context.Context, repo *git.Repo, rec store.Session, 
 	if o.DryRun {
 		o.Gate.Ask = nil
 	}
-	patch := PullResult{Base: found.Base, target: found.Tip, head: found.Tip, wip: found.Wip}.patch(ctx, q)
+	patch := PullResult{Base: found.Base, offer: offer{found.Tip, found.Wip, found.Tip}}.patch(ctx, q)
 	if err := s.consent(rec.ID, found.Tip, report, o.Gate, o.Dir, patch); err != nil || o.DryRun {
 		return err
 	}

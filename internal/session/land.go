@@ -17,9 +17,8 @@ import (
 func (s HandOff) examine(ctx context.Context, q *quarantine.Repo, rec store.Session, pub inside.Result,
 	o PullOptions) (PullResult, error) {
 	r := PullResult{
-		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others, Lost: pub.Lost,
-		Beside: pub.Beside, Salvaged: pub.Salvaged,
-		target: rec.Base,
+		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others,
+		Salvaged: pub.Salvaged, offer: offer{target: rec.Base},
 	}
 	if o.Branch != "" {
 		r.Branch = o.Branch

@@ -21,7 +21,7 @@ type Changed struct {
 }
 
 // Seen names what was shown, for PullOptions.Seen.
-func (c Changed) Seen() string { return PullResult{head: c.Tip, wip: c.Wip}.Seen() }
+func (c Changed) Seen() string { return PullResult{offer: offer{head: c.Tip, wip: c.Wip}}.Seen() }
 
 // Look opens what a session changed, as Unexamined does, and says what of it a person must know.
 func (s Looking) Look(ctx context.Context, id string, o PullOptions, read func(*git.Repo, Changed) error) error {
@@ -31,7 +31,7 @@ func (s Looking) Look(ctx context.Context, id string, o PullOptions, read func(*
 // examined has the gate look at a change before it is read.
 func (s Looking) examined(ctx context.Context, read func(*git.Repo, Changed) error) func(*git.Repo, Changed) error {
 	return func(repo *git.Repo, c Changed) error {
-		r := PullResult{Base: c.Base, head: c.Tip, wip: c.Wip, Summary: c.Summary}
+		r := PullResult{Base: c.Base, offer: offer{head: c.Tip, wip: c.Wip}, Summary: c.Summary}
 		if err := s.HandOff().look(ctx, repo, &r); err != nil {
 			return err
 		}
@@ -99,11 +99,11 @@ func (s Looking) unpack(ctx context.Context, repo *git.Repo, rec store.Session, 
 // Offered names what a session that has ended has published and nobody has pulled yet: another name is other work. It
 // is "" if there is nothing, or if it was never published.
 func (s Looking) Offered(v store.Session) string {
-	h, ok := s.held(v)
-	if !ok || h.Failed != "" || h.Bundle == nil || v.State == store.Pulled {
+	l, ok := s.left(v)
+	if !ok || l.Failed != "" || l.Bundle == nil || v.State == store.Pulled {
 		return ""
 	}
-	return h.Bundle.SHA256
+	return l.Bundle.SHA256
 }
 
 // Glance examines what a session offers, in a quarantine of its own at dir, or what was pulled. Unlike Look it starts

@@ -65,7 +65,7 @@ func (s Keeping) DestroyBox(ctx context.Context, name string, force bool) (gone 
 		return gone, s.destroyOld(ctx, b, list, force)
 	}
 	in := &entrance{s: s.Service, name: name}
-	all, err := s.HandOff().stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
+	all, err := s.HandOff().leftBy(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
 	if err != nil {
 		return gone, errors.Join(err, in.leave(ctx))
 	}
@@ -99,7 +99,7 @@ func (s Keeping) DestroyBox(ctx context.Context, name string, force bool) (gone 
 }
 
 // buryAll moves the workspaces of sessions that have one to the graveyard.
-func (s Keeping) buryAll(ctx context.Context, list []store.Session, all []stake) (dirs []string, err error) {
+func (s Keeping) buryAll(ctx context.Context, list []store.Session, all []Left) (dirs []string, err error) {
 	known, err := s.Store.Graves(ctx, "")
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func TestManySessionsAndManyFilesAreMoved(t *testing.T) {
 		p := must.Get(d.Prepare(t.Context(), b, v.ID))(t)
 		must.Do(t, os.WriteFile(filepath.Join(p.Workspace, "left.txt"), []byte("left"), 0o600))
 		must.Do(t, m.startLook(v.ID))
-		must.Do(t, m.recordHeld(v, held{Head: v.Base}))
+		must.Do(t, m.recordLeft(v, Left{Commits: Commit{OID: v.Base}}))
 	}
 	many := filepath.Join(m.Boxes.Dir("wt"), "sessions", "00000001", "workspace")
 	for i := range files {

@@ -27,7 +27,7 @@ type Remains struct {
 	Beside int `json:"beside,omitempty"`
 
 	session store.Session
-	stake   stake
+	left    Left
 	ref     string // what the ref that What names holds
 	record  bool   // it is the record
 }
@@ -83,7 +83,7 @@ func (s Keeping) onDisk(ctx context.Context, list []store.Session, force, named 
 		}
 	}
 	ready := map[string]*entrance{}
-	all, err := s.HandOff().stakes(ctx, old, func(name string) (*box.Box, box.Driver, error) {
+	all, err := s.HandOff().leftBy(ctx, old, func(name string) (*box.Box, box.Driver, error) {
 		if ready[name] == nil {
 			b, d, err := s.Boxes.Ready(ctx, name)
 			ready[name] = &entrance{b: b, d: d, err: err, asked: true}
@@ -96,7 +96,7 @@ func (s Keeping) onDisk(ctx context.Context, list []store.Session, force, named 
 	more := s.soon(slice / 4)
 	for i, v := range old {
 		r := s.remainsOf(v, more)
-		r.Beside, r.stake, r.session = all[i].Beside, all[i], v
+		r.Beside, r.left, r.session = all[i].Count, all[i], v
 		if r.Why = s.mustStay(v, all[i], force, named); r.Why != "" {
 			kept = append(kept, r)
 		} else {
@@ -124,7 +124,7 @@ func (s Keeping) remainsOf(v store.Session, more func() bool) Remains {
 	return r
 }
 
-func (s Keeping) mustStay(v store.Session, k stake, force, named bool) string {
+func (s Keeping) mustStay(v store.Session, l Left, force, named bool) string {
 	if v.Started.IsZero() {
 		return ""
 	}
@@ -137,7 +137,7 @@ func (s Keeping) mustStay(v store.Session, k stake, force, named bool) string {
 	if force {
 		return ""
 	}
-	return k.refusal()
+	return l.refusal()
 }
 
 // strays are session directories without a record: a push was killed before it wrote one.
@@ -167,7 +167,7 @@ func (s Keeping) strays(known map[string]bool) (list []Remains, err error) {
 // Prune removes what Remains listed as free: workspaces go to the graveyard.
 func (s Keeping) Prune(ctx context.Context, free []Remains) (buried []string, err error) {
 	var list []store.Session
-	var all []stake
+	var all []Left
 	var errs []error
 	for _, r := range free {
 		if r.session.ID == "" {
@@ -177,7 +177,7 @@ func (s Keeping) Prune(ctx context.Context, free []Remains) (buried []string, er
 			errs = append(errs, err)
 			continue
 		}
-		list, all = append(list, r.session), append(all, r.stake)
+		list, all = append(list, r.session), append(all, r.left)
 	}
 	buried, err = s.buryAll(ctx, list, all)
 	errs = append(errs, err)
@@ -193,9 +193,9 @@ func (s Keeping) unchangedSince(ctx context.Context, r Remains) error {
 	if err != nil || r.session.Started.IsZero() {
 		return err
 	}
-	h, ok := s.held(now)
-	if now.Live() || r.stake.Failed == "" && r.stake.Head != "" &&
-		(!ok || h.Head != r.stake.Head || h.Wip != r.stake.Wip) {
+	l, ok := s.left(now)
+	if was := r.left; now.Live() || was.Failed == "" && was.Commits.OID != "" &&
+		(!ok || l.Commits.OID != was.Commits.OID || l.Uncommitted.OID != was.Uncommitted.OID) {
 		return &BusyError{ID: r.ID, What: "run"}
 	}
 	return nil

@@ -49,38 +49,48 @@ type PullOptions struct {
 
 // PullResult is what came back.
 type PullResult struct {
-	Session  store.Session `json:"session"`
-	DryRun   bool          `json:"dry_run,omitempty"`
-	Again    bool          `json:"again,omitempty"` // it was pulled before, so nothing was done
-	Base     string        `json:"base"`
-	Tip      string        `json:"tip"`
-	Branch   string        `json:"branch"`
-	Ref      string        `json:"ref,omitempty"`
-	WipRef   string        `json:"wip_ref,omitempty"`
-	Kept     []string      `json:"kept,omitempty"`
-	Side     string        `json:"side,omitempty"` // the ref of what was asked for beside the branch
-	Moved    bool          `json:"moved"`
-	Raw      []string      `json:"raw,omitempty"`
-	Summary  git.Summary   `json:"summary"`
-	Gate     gate.Report   `json:"gate"`
-	Others   []string      `json:"others,omitempty"`   // what else is in the workspace, such as branches and stashes
-	Beside   int           `json:"beside,omitempty"`   // how much that is
-	Lost     []string      `json:"lost,omitempty"`     // what can't be brought, and is only in the workspace
-	Salvaged bool          `json:"salvaged,omitempty"` // its repository was broken: only its files came
-	Trouble  []string      `json:"trouble,omitempty"`  // what could not be cleared up after the work had arrived
-	Left     bool          `json:"left,omitempty"`     // what was left uncommitted was not looked for
-	Took     unit.Seconds  `json:"took_seconds"`
-	Stopped  string        `json:"stopped,omitempty"` // why nothing was moved
-	Only     []string      `json:"only,omitempty"`    // the paths that were taken, of all that came
-	Files    int           `json:"files,omitempty"`   // how many files they are
-	Of       int           `json:"of,omitempty"`      // of how many
-	Halves   []string      `json:"halves,omitempty"`  // renames of which only one side was taken
+	Session store.Session `json:"session"`
+	DryRun  bool          `json:"dry_run,omitempty"`
+	Again   bool          `json:"again,omitempty"` // it was pulled before, so nothing was done
+	Base    string        `json:"base"`
+	Tip     string        `json:"tip"`
+	Branch  string        `json:"branch"`
+	Arrived
+	Summary       git.Summary `json:"summary"`
+	Gate          gate.Report `json:"gate"`
+	inside.Others             // what stays in the workspace
+	Salvaged      bool        `json:"salvaged,omitempty"` // its repository was broken: only its files came
+	Left          bool        `json:"left,omitempty"`     // what was left uncommitted was not looked for
+	Choice
+	Took    unit.Seconds `json:"took_seconds"`
+	Trouble []string     `json:"trouble,omitempty"` // what could not be cleared up after the work had arrived
+	Stopped string       `json:"stopped,omitempty"` // why nothing was moved
 
-	head, wip string   // as they were published
-	target    string   // where the branch goes
-	whole     string   // what the chosen paths were taken from, or what was joined with the branch
-	known     []string // commits of the branch, which a join is made on
+	offer
+	whole string   // what the chosen paths were taken from, or what was joined with the branch
+	known []string // commits of the branch, which a join is made on
 }
+
+// Arrived says where work is now.
+type Arrived struct {
+	Ref    string   `json:"ref,omitempty"`
+	WipRef string   `json:"wip_ref,omitempty"`
+	Kept   []string `json:"kept,omitempty"`
+	Side   string   `json:"side,omitempty"` // the ref of what was asked for beside the branch
+	Moved  bool     `json:"moved"`
+	Raw    []string `json:"raw,omitempty"`
+}
+
+// Choice is what was taken of all that came.
+type Choice struct {
+	Only   []string `json:"only,omitempty"`   // the paths
+	Files  int      `json:"files,omitempty"`  // how many files they are
+	Of     int      `json:"of,omitempty"`     // of how many
+	Halves []string `json:"halves,omitempty"` // renames of which only one side was taken
+}
+
+// offer is what was published, and what of it the branch gets.
+type offer struct{ head, wip, target string }
 
 // Seen names what was shown, so that nothing else is taken in its place.
 func (r PullResult) Seen() string { return r.head + " " + r.wip }
@@ -119,24 +129,25 @@ func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (Pull
 			"of it with `git restore --source=refs/cco/%s PATH` and commit that", id, id)}
 	}
 	if rec.State == store.Pulled {
-		r := PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch, Ref: "refs/cco/" + id}
-		n, err := s.newsOf(ctx, rec, o)
-		if err != nil || !n.any {
-			r.Lost, r.Left = n.Lost, o.NoWip && n.Wip != "" && n.Wip != rec.Wip
+		r := PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch,
+			Arrived: Arrived{Ref: "refs/cco/" + id}}
+		l, now, anew, err := s.since(ctx, rec, o)
+		if err != nil || !anew {
+			r.Lost, r.Left = l.Lost, o.NoWip && l.Uncommitted.OID != "" && l.Uncommitted.OID != rec.Wip
 			if o.WithWip && rec.Wip != "" {
 				r.WipRef = r.Ref + "-wip"
 			}
 			return r, err
 		}
-		rec = n.session
+		rec = now
 	} else if err := s.removed(ctx, rec); err != nil {
 		return PullResult{}, err
 	}
 	s.tellFindings(ctx, rec)
 	r, err := s.pull(ctx, rec, o)
 	if o.NoWip {
-		h, ok := s.held(rec)
-		r.Left = !ok || h.Failed != "" || h.Wip != "" && h.Wip != rec.Wip
+		l, ok := s.left(rec)
+		r.Left = !ok || l.Failed != "" || l.Uncommitted.OID != "" && l.Uncommitted.OID != rec.Wip
 	}
 	if err != nil {
 		return r, fmt.Errorf("pull %s: %w", id, err)
@@ -216,7 +227,7 @@ func (s Looking) Failure(rec store.Session) error {
 // MadeNothing says that a session has ended and left neither commits nor changes.
 func (s Looking) MadeNothing(rec store.Session) bool {
 	r, err := s.readResult(rec)
-	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Others) == 0
+	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Names) == 0
 }
 
 // Made is how many commits a session has published, and how many files they change; 0 if that is not known. An agent

@@ -89,7 +89,7 @@ func (s HandOff) Publish(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	// A failure that the workspace did not cause says nothing about what is in it.
 	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil &&
 		(err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
-		_ = s.recordHeld(rec, s.seen(rec, err))
+		_ = s.recordLeft(rec, s.seen(rec, err))
 	}
 	return err
 }

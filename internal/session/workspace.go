@@ -339,7 +339,7 @@ func (s Keeping) RemoveWorkspace(ctx context.Context, id string, force bool) (bu
 		return nil, err
 	}
 	list := append([]store.Session{rec}, looks...)
-	all, err := s.HandOff().stakes(ctx, list, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
+	all, err := s.HandOff().leftBy(ctx, list, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,263 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/inside"
+	"github.com/cco-dev/cco/internal/store"
+)
+
+// Left is what was in a session's workspace when the last process in it had ended. Only cco starts processes there, and
+// removes the record first, so an existing record is true. It is in the session's own directory, which no box sees.
+type Left struct {
+	Run         int64       `json:"run"` // the start of its run, in milliseconds
+	Commits     Commit      `json:"commits"`
+	Uncommitted Commit      `json:"uncommitted"`
+	Bundle      *inside.Sum `json:"bundle,omitempty"` // of both
+	inside.Others
+	Failed string `json:"failed,omitempty"` // why nobody could look
+}
+
+// Commit is the last of what was left, "" if there is none.
+type Commit struct {
+	OID string `json:"oid,omitempty"`
+	New bool   `json:"-"` // it exists nowhere else
+}
+
+// none says that nothing is there beyond what is known by two commits.
+func (l Left) none(head, wip string) bool {
+	return l.Failed == "" && l.Commits.OID == head && l.Uncommitted.OID == wip && l.Count == 0 && len(l.Lost) == 0
+}
+
+func (s *Service) leftFile(id string) string { return filepath.Join(s.dir(id), "left.json") }
+
+// looking is a file that exists while a workspace is inspected. Starting something in the workspace removes it too, so
+// that an outdated look is not recorded.
+func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "left.new") }
+
+// Forget comes before everything that is started in a session's workspace.
+func (s *Service) Forget(id string) error {
+	return errors.Join(ignoreMissing(os.Remove(s.looking(id))), ignoreMissing(os.Remove(s.leftFile(id))))
+}
+
+// left reads what a session has left. It is not ok if something was started there since the last look.
+func (s *Service) left(v store.Session) (l Left, ok bool) {
+	if v.Live() {
+		return l, false
+	}
+	data, err := os.ReadFile(s.leftFile(v.ID))
+	if err != nil || json.Unmarshal(data, &l) != nil {
+		return Left{}, false
+	}
+	// After a power cut a removed file may be back; the store is more reliable.
+	return l, l.Run == v.Started.UnixMilli()
+}
+
+// startLook comes before a look, and recordLeft after it.
+func (s *Service) startLook(id string) error {
+	if err := s.Forget(id); err != nil {
+		return err
+	}
+	return os.WriteFile(s.looking(id), nil, 0o600)
+}
+
+// recordLeft keeps what was seen in a workspace, unless something was started there meanwhile. Without a record the
+// next command looks again.
+func (s *Service) recordLeft(v store.Session, l Left) error {
+	l.Run = v.Started.UnixMilli()
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.looking(v.ID), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return ignoreMissing(os.Rename(s.looking(v.ID), s.leftFile(v.ID)))
+}
+
+// seen makes a record from a publisher's result. The box wrote its text, so it is bounded and cleaned.
+func (s *Service) seen(v store.Session, published error) Left {
+	if published != nil {
+		return Left{Failed: FirstLine(published.Error())}
+	}
+	r, err := s.readResult(v)
+	if err != nil {
+		return Left{Failed: FirstLine(err.Error())}
+	}
+	for _, oid := range []string{r.Head, r.Wip} {
+		if oid != "" && (len(oid) != len(v.Base) || strings.Trim(oid, "0123456789abcdef") != "") {
+			return Left{Failed: inside.ResultFile + " names no commit"}
+		}
+	}
+	return Left{Commits: Commit{OID: r.Head}, Uncommitted: Commit{OID: r.Wip}, Bundle: r.Bundle,
+		Others: inside.Others{Names: cleanList(r.Names), Count: max(0, r.Count), Lost: cleanList(r.Lost)}}
+}
+
+// cleanList bounds and cleans a list from the box.
+func cleanList(list []string) []string {
+	const most = 100
+	var clean []string
+	for _, words := range list[:min(most, len(list))] {
+		clean = append(clean, FirstLine(words))
+	}
+	return clean
+}
+
+// inspect publishes what a session's workspace holds, and records it. The box must be running.
+func (s HandOff) inspect(ctx context.Context, b *box.Box, d box.Driver, v store.Session) Left {
+	lock, err := s.lockSoon(ctx, v.ID)
+	if err != nil {
+		return Left{Failed: err.Error()}
+	}
+	defer func() { _ = lock.Close() }()
+	_ = s.Publish(ctx, b, d, v) // it records the result
+	if l, ok := s.left(v); ok {
+		return l
+	}
+	return Left{Failed: "something was started in it meanwhile"}
+}
+
+// work names what exists nowhere else and can be pulled.
+func (l Left) work() (words []string) {
+	if l.Commits.New {
+		words = append(words, "commits up to "+git.Short(l.Commits.OID))
+	}
+	if l.Uncommitted.New {
+		words = append(words, "uncommitted work, kept as "+git.Short(l.Uncommitted.OID))
+	}
+	return words
+}
+
+// refusal says why a workspace can't be removed without force; "" if it can.
+func (l Left) refusal() string {
+	words := l.work()
+	if l.Failed != "" {
+		words = append(words, "its workspace can't be read: "+l.Failed)
+	}
+	if len(l.Lost) > 0 {
+		words = append(words, "what no pull brings: "+strings.Join(l.Lost, ", "))
+	}
+	return strings.Join(words, "; ")
+}
+
+// nowhereElse names what exists nowhere else: what stops a removal, and what is beside the branch.
+func (l Left) nowhereElse() string {
+	words := l.refusal()
+	if l.Count == 0 {
+		return words
+	}
+	return strings.TrimPrefix(words+"; "+strconv.Itoa(l.Count)+" more beside its branch", "; ")
+}
+
+// leftBy says what each session has left, and what of that exists nowhere else. enter gives the box of one that has to
+// be inspected.
+func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver,
+	error)) ([]Left, error) {
+	all, repos := make([]Left, len(list)), map[string][]string{}
+	for i, v := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		l, ok := s.left(v)
+		if !ok {
+			order, err := s.ReadOrder(v.ID)
+			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
+				continue // it was removed, only looked at another's, or no agent ever worked there
+			}
+			if b, d, err := enter(v.Box); err != nil {
+				l = Left{Failed: err.Error()}
+			} else {
+				l = s.inspect(ctx, b, d, v)
+			}
+		}
+		all[i] = l
+		repos[v.Repo] = append(repos[v.Repo], l.Commits.OID, l.Uncommitted.OID)
+	}
+	// One repository of many sessions is asked once.
+	has := map[string]map[string]bool{}
+	for dir, oids := range repos {
+		repo, err := s.Open(ctx, dir)
+		if waits, ok := errors.AsType[*git.WaitError](err); ok {
+			s.Warn("what your repository has is not looked at: %v", waits)
+		}
+		if err == nil {
+			if has[dir], err = repo.Reachable(ctx, oids); err != nil {
+				return nil, fmt.Errorf("look what %s has: %w", dir, err)
+			}
+		}
+	}
+	for i, v := range list {
+		for _, c := range []*Commit{&all[i].Commits, &all[i].Uncommitted} {
+			c.New = c.OID != "" && c.OID != v.Base && !has[v.Repo][c.OID]
+		}
+	}
+	return all, ctx.Err()
+}
+
+// since compares what was pulled of a session with what it has left now: what that is, the session as it has to be
+// pulled, and whether there is anything new. The box is entered only if something was started in the session since.
+func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l Left, now store.Session, anew bool,
+	err error) {
+	now = rec
+	if _, err := s.Boxes.Record(rec.Box); err != nil {
+		return l, now, false, nil //nolint:nilerr // it went with its box
+	}
+	if l, ok := s.left(rec); ok && l.Failed != "" {
+		if err := s.Forget(rec.ID); err != nil {
+			return l, now, false, err
+		}
+	}
+	repo, lost := s.repository(ctx, rec, o.where())
+	if lost != nil {
+		// The user may have dropped what was pulled, but not the commit that the session began with.
+		began := rec
+		began.Base = rec.Origin
+		repo, _ = s.repository(ctx, began, o.where())
+	}
+	if repo != nil {
+		now.Repo = repo.Top
+	}
+	var shut error
+	all, err := s.leftBy(ctx, []store.Session{now}, func(name string) (b *box.Box, d box.Driver, _ error) {
+		b, d, shut = s.Boxes.Ready(ctx, name)
+		return b, d, shut
+	})
+	if err = errors.Join(err, shut); err != nil {
+		return l, now, false, err
+	}
+	l = all[0]
+	if l.Failed != "" && !o.NoWip {
+		return l, now, false, fmt.Errorf("session %s was pulled, but something was started in it since, and its workspace "+
+			"can't be read: %s", rec.ID, l.Failed)
+	}
+	head, wip := l.Commits, l.Uncommitted
+	anew = l.Failed != "" || head.OID != "" && head.OID != rec.Base || !o.NoWip && wip.OID != "" && wip.OID != rec.Wip
+	if repo == nil {
+		if anew {
+			err = lost
+		}
+		return l, now, anew, err
+	}
+	if anew = anew || head.New || wip.New && !o.NoWip; !anew {
+		return l, now, false, nil
+	}
+	has, err := repo.Reachable(ctx, []string{rec.Base})
+	if err == nil && !has[rec.Base] {
+		now.Base = rec.Origin
+	}
+	return l, now, true, err
+}
