@@ -59,9 +59,11 @@ fuzz: ## a minute of fuzzing for each target
 
 CRASH_KILLS ?= 200
 GUARD_KILLS ?= 50
-crash: ## kill phases again and again, CRASH_KILLS times or a few more, and compare with one that was left alone; and cages, GUARD_KILLS times
+BURY_KILLS ?= 100
+crash: ## kill phases again and again, CRASH_KILLS times or a few more, and compare with one that was left alone; cages, GUARD_KILLS times; and removals of sessions, BURY_KILLS times
 	@set -o pipefail; CRASH_KILLS=$(CRASH_KILLS) go test -tags heavy -count=1 -v -parallel 3 -timeout 60m ./internal/cruise/crash | grep -v '^=== '
 	@GUARD_KILLS=$(GUARD_KILLS) go test -tags heavy -count=1 -v -timeout 60m -run '^TestKilledCages$$' ./internal/git/aside
+	@BURY_KILLS=$(BURY_KILLS) go test -count=1 -v -timeout 60m -run '^TestKilledRemovals$$' ./internal/session
 
 shots: build ## make the pictures for README and docs from the real page
 	@scripts/tools heavy

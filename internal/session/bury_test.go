@@ -28,6 +28,13 @@ import (
 var insideTool string
 
 func TestMain(m *testing.M) {
+	if words := os.Getenv(remover); words != "" {
+		if err := removeAs(context.Background(), words); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp("", "session")
 	if err == nil {
 		insideTool = filepath.Join(dir, "cco-box")
