@@ -50,6 +50,12 @@ type Machine interface {
 	Platform(ctx context.Context, b *Box) (os, arch string, err error)
 }
 
+// Disked is a driver whose boxes have a disk each, as a directory of this machine.
+type Disked interface {
+	// Disk ends a box that does not start, and says where its disk is, so that it can be moved; "" if there is none.
+	Disk(ctx context.Context, b *Box) (dir string, err error)
+}
+
 // Reachable is a driver whose workspaces are directories of this machine.
 type Reachable interface {
 	// HostWorkspace is where a person finds a session's workspace.

@@ -26,7 +26,8 @@ logins. ` + "`cco box restore ID`" + ` brings it back.
 
 It stays for graveyard.days, and takes at most graveyard.size: what has arrived goes
 first, the oldest before others, and what exists nowhere else is never removed for its
-size. What earlier versions have saved stays until you remove it:
+size. The disk of a virtual machine that did not start stays until you remove it, and so does
+what earlier versions have saved:
 
   work       a bundle of commits and uncommitted work
   beside     a bundle of side branches, stashes and the like

@@ -409,3 +409,44 @@ func TestAGraveWithoutARecordStays(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// deadMachine is a machine that does not start any more.
+type deadMachine struct {
+	box.Driver
+	disk string
+}
+
+func (deadMachine) Platform(context.Context, *box.Box) (goos, arch string, err error) {
+	return "linux", "amd64", nil
+}
+func (d deadMachine) Disk(context.Context, *box.Box) (string, error)  { return d.disk, nil }
+func (deadMachine) Running(context.Context, *box.Box) (bool, error)   { return false, nil }
+func (deadMachine) Start(context.Context, *box.Box, box.Report) error { return errors.New("no boot") }
+func (deadMachine) Stop(context.Context, *box.Box) error              { return nil }
+
+// Guards against work that is lost with a machine which does not start, and against one that can never be destroyed.
+func TestTheDiskOfAMachineThatDoesNotStartIsMoved(t *testing.T) {
+	m := mourn(t)
+	disk := filepath.Join(t.TempDir(), "wt")
+	must.Do(t, os.Mkdir(disk, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(disk, "diffdisk"), []byte("all of it"), 0o600))
+	m.Boxes.Drivers["worktree"] = deadMachine{m.Boxes.Drivers["worktree"], disk}
+	if _, err := m.Keeping().DestroyBox(t.Context(), "wt", false); !as[*UnsavedError](err) {
+		t.Errorf("without force: %v", err)
+	}
+	var said string
+	m.Warn = func(format string, args ...any) { said += fmt.Sprintf(format, args...) }
+	gone := must.Get(m.Keeping().DestroyBox(t.Context(), "wt", true))(t)
+	text, err := os.ReadFile(filepath.Join(gone.Disk, "diffdisk"))
+	if err != nil || string(text) != "all of it" || !strings.Contains(said, "no boot") {
+		t.Errorf("%q, %v, said %q", text, err, said)
+	}
+	list := must.Get(m.Graveyard(t.Context(), ""))(t)
+	if len(list) != 1 || list[0].What != GraveMachine || graveyard.Has(m.Boxes.Dir("wt")) {
+		t.Fatalf("%+v", list)
+	}
+	must.Do(t, m.Keeping().RemoveGrave(t.Context(), list[0].Name))
+	if graveyard.Has(gone.Disk) {
+		t.Error("it is still there")
+	}
+}

@@ -24,7 +24,7 @@ import (
 type Grave struct {
 	ID     string    `json:"id"`
 	Name   string    `json:"name"`           // of the grave, if a session has several
-	What   string    `json:"what"`           // session; of earlier versions work, beside or workspace
+	What   string    `json:"what"`           // session or machine; of earlier versions work, beside or workspace
 	State  string    `json:"state"`          // buried, or on its way
 	Held   string    `json:"held,omitempty"` // what existed nowhere else when it was removed
 	Buried time.Time `json:"buried"`
@@ -48,10 +48,14 @@ func graveKinds() [][2]string {
 // What is in a grave.
 const (
 	GraveSession   = "session"   // a session's workspace as it was
+	GraveMachine   = "machine"   // the disk of a machine that did not start
 	GraveWork      = "work"      // a bundle of commits and uncommitted work
 	GraveBeside    = "beside"    // a bundle of what was beside the branch
 	GraveWorkspace = "workspace" // a workspace as the agent left it, of which no bundle could be made
 )
+
+// machineGrave begins the names of disks.
+const machineGrave = "machine-"
 
 // Graveyard lists what is there of a session, or of all for "": by session, each in the order in which it is brought
 // back.
@@ -97,6 +101,11 @@ func (s *Service) graveAt(name string, rows []store.Grave) (g Grave, ok bool) {
 		return g, true
 	}
 	file := filepath.Join(s.yard().Dir, name)
+	if info, err := os.Lstat(file); err == nil && info.IsDir() && strings.HasPrefix(name, machineGrave) {
+		bytes, _ := graveyard.Size(file, s.soon(slice))
+		return Grave{ID: name, Name: name, What: GraveMachine, State: string(store.Buried), Buried: info.ModTime(),
+			Bytes: bytes}, true
+	}
 	f := strings.SplitN(name, "-", 3)
 	if len(f) == 3 && validID(f[0]) {
 		at, err := time.Parse("20060102T150405", f[1])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,6 +46,8 @@ func (e *UnsavedError) Error() string {
 type Destroyed struct {
 	Buried []string `json:"buried"` // directories of the graveyard
 	Days   int      `json:"days"`   // for how long they stay
+	// Disk is that of a machine which did not start, in the graveyard until a person removes it.
+	Disk string `json:"disk,omitempty"`
 }
 
 // DestroyBox removes a box and moves the sessions in it to the graveyard. Work that exists nowhere else stops it unless
@@ -78,19 +81,23 @@ func (s Keeping) DestroyBox(ctx context.Context, name string, force bool) (gone 
 	if len(work) > 0 && !force {
 		return gone, errors.Join(&UnsavedError{Box: name, Work: work}, in.leave(ctx))
 	}
-	if !in.gone {
-		if _, afar := d.(box.Machine); afar {
-			_, _, err = in.open(ctx) // its workspaces are packed in there
-		}
-		if err == nil {
-			gone.Buried, err = s.buryAll(ctx, list, all)
-		}
+	disk, movable := d.(box.Disked)
+	if _, afar := d.(box.Machine); afar {
+		_, _, err = in.open(ctx) // its workspaces are packed in there
+	}
+	switch {
+	case in.gone:
+		err = nil
+	case err != nil && force && movable && ctx.Err() == nil:
+		gone.Disk, err = s.buryDisk(ctx, disk, b, err)
+	case err == nil:
+		gone.Buried, err = s.buryAll(ctx, list, all)
 		if err == nil {
 			err = s.keepStores(ctx, b, d)
 		}
-		if err != nil {
-			return gone, errors.Join(err, in.leave(ctx))
-		}
+	}
+	if err != nil {
+		return gone, errors.Join(err, in.leave(ctx))
 	}
 	if s.Graves != nil {
 		gone.Days = s.Graves.Days
@@ -141,6 +148,23 @@ func (s Keeping) buryAll(ctx context.Context, list []store.Session, all []Left) 
 		}
 	}
 	return dirs, nil
+}
+
+// buryDisk moves the disk of a machine that does not start to the graveyard: nothing can be packed in it.
+func (s Keeping) buryDisk(ctx context.Context, d box.Disked, b *box.Box, why error) (string, error) {
+	from, err := d.Disk(ctx, b)
+	if err != nil || from == "" || !graveyard.Has(from) {
+		return "", errors.Join(why, err)
+	}
+	name := machineGrave + storeName(b.Name, b.Created.UnixMilli())
+	to := s.yard().Grave(name)
+	if err := errors.Join(s.yard().Open(), graveyard.Move(from, to), graveyard.Sync(s.yard().Dir,
+		filepath.Dir(from))); err != nil {
+		return "", errors.Join(why, fmt.Errorf("keep its disk: %w", err))
+	}
+	s.Warn("box %s does not start, so that its disk was moved to %s; it stays there until `cco box graveyard rm %s`: %v",
+		b.Name, to, name, why)
+	return to, nil
 }
 
 // entrance starts a stopped box that has to be inspected, and stops it again afterwards.

@@ -256,7 +256,22 @@ func (d *Driver) dial(ctx context.Context, b *box.Box) (net.Conn, error) {
 	return nil, fmt.Errorf("reach the machine %s: %w", b.Name, err)
 }
 
-var _ box.Machine = (*Driver)(nil)
+var (
+	_ box.Machine = (*Driver)(nil)
+	_ box.Disked  = (*Driver)(nil)
+)
+
+// Disk is the directory of the machine, which nothing uses any more.
+func (d *Driver) Disk(ctx context.Context, b *box.Box) (dir string, err error) {
+	i, err := d.find(ctx, b.Name)
+	if err != nil || i == nil || !isOurs(b) {
+		return "", err
+	}
+	if i.Status != stopped && i.Status != uninitialized {
+		_, err = d.limactl(ctx, nil, nil, "stop", "--force", b.Name)
+	}
+	return filepath.Join(limaHome(d.opts.Getenv, d.opts.Home), b.Name), err
+}
 
 // Platform is that of the machine, which may differ from the host's.
 func (d *Driver) Platform(ctx context.Context, b *box.Box) (goos, arch string, err error) {

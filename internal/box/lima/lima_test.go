@@ -118,6 +118,10 @@ func TestLifecycle(t *testing.T) {
 	for range 2 {
 		must.Do(t, f.d.Start(t.Context(), f.b, nil))
 	}
+	dir, err := f.d.Disk(t.Context(), f.b)
+	if err != nil || dir != filepath.Join(f.dir, "lima", f.b.Name) || f.get("status") != "Stopped" {
+		t.Errorf("its disk: %q, %v, %s", dir, err, f.get("status"))
+	}
 	for range 2 {
 		must.Do(t, f.d.Destroy(t.Context(), f.b))
 	}
