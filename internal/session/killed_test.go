@@ -33,7 +33,8 @@ func removeAs(ctx context.Context, words string) error {
 	quiet := func(string, ...any) {}
 	s := &Service{Store: st, Boxes: &box.Boxes{Data: data, Now: time.Now}, Data: data, Now: time.Now, NewID: NewID,
 		Report: quiet, Warn: quiet}
-	s.Boxes.Drivers = map[string]box.Driver{"worktree": worktree.New(worktree.Options{Tool: tool, Path: os.Getenv("PATH")})}
+	driver := worktree.New(worktree.Options{Tool: tool, Path: os.Getenv("PATH")})
+	s.Boxes.Drivers = map[string]box.Driver{"worktree": driver}
 	s.Keeping().Settle(ctx)
 	o := PullOptions{Dir: dir, Box: name, Elsewhere: true, Bundle: 1 << 30}
 	switch what {
@@ -50,8 +51,8 @@ func removeAs(ctx context.Context, words string) error {
 	return err
 }
 
-// Guards against work that is lost when cco is killed at any moment of a removal or a return. BURY_KILLS says how often,
-// and BURY_SEED repeats a run.
+// Guards against work that is lost when cco is killed at any moment of a removal or a return. BURY_KILLS says how
+// often, and BURY_SEED repeats a run.
 func TestKilledRemovals(t *testing.T) {
 	kills, seed := 5, uint64(time.Now().UnixNano()%1e9)
 	if text := os.Getenv("BURY_KILLS"); text != "" {
@@ -66,8 +67,9 @@ func TestKilledRemovals(t *testing.T) {
 	spec := box.Spec{Accept: []string{box.AcceptNoKernel}}
 	must.Get(m.Boxes.Create(t.Context(), "other", "worktree", spec, func(string, ...any) {}))(t)
 	run := func(ctx context.Context, what, name string) error {
+		words := strings.Join([]string{what, m.Data, insideTool, m.user.Dir, m.id, name}, "\n")
 		return proc.Run(ctx, proc.Cmd{Argv: []string{must.Get(os.Executable())(t)}, Dir: t.TempDir(),
-			Env: append(os.Environ(), remover+"="+strings.Join([]string{what, m.Data, insideTool, m.user.Dir, m.id, name}, "\n"))})
+			Env: append(os.Environ(), remover+"="+words)})
 	}
 	start := time.Now()
 	must.Do(t, run(t.Context(), "remove", "wt"))
