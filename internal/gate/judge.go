@@ -16,7 +16,7 @@ func (x *examination) places() {
 	for _, c := range x.changes {
 		rows := x.book.rowsOf(c.path)
 		if c.isLink() { // it can stand for a whole directory
-			rows = slices.Concat(rows, x.book.rowsOf(c.path+"/x"))
+			rows = x.book.inside(c.path)
 		}
 		if x.hooks != "" && strings.HasPrefix(fold(c.path)+"/", fold(x.hooks)+"/") {
 			rows = append(rows[:len(rows):len(rows)], &place{Kind: "commit", Says: "git runs it as a hook"})
@@ -50,11 +50,11 @@ func (x *examination) place(c *change, r *place) {
 	}
 	switch {
 	case c.gone():
-		f.Says = "was removed: it " + f.Says
+		f.Says = "was removed: " + f.Says
 	case c.is == git.ModeLink:
-		f.Says = "is a link: it " + f.Says
+		f.Says = "is a link: " + f.Says
 	case c.is == git.ModeExec && c.was != git.ModeExec && !c.fresh():
-		f.Says = "can be started now: it " + f.Says
+		f.Says = "can be started now: " + f.Says
 	}
 	switch {
 	case c.binary:
