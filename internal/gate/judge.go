@@ -75,23 +75,11 @@ const (
 	mostShown = 4096 // bytes of one
 )
 
-var (
-	tellsMost   = named("tells-most")
-	tellsSome   = named("tells-some")
-	tellsLittle = named("tells-little")
-)
+var tells = []expression{named("tells-little"), named("tells-most"), named("tells-some")}
 
 // telling is how much a line says of what a file does: comments count too, but last.
 func telling(text string) int {
-	switch {
-	case tellsLittle.match(text):
-		return 0
-	case tellsMost.match(text):
-		return 3
-	case tellsSome.match(text):
-		return 2
-	}
-	return 1
+	return []int{1, 0, 3, 2}[1+slices.IndexFunc(tells, func(e expression) bool { return e.match(text) })]
 }
 
 // show gives a finding its most telling lines, whole, and says how many more there are.

@@ -8,7 +8,7 @@ import (
 
 // mark is a line that a tool acts on in any file with an ending.
 type mark struct {
-	Ends  string // "" for any
+	Ends  string   // "" for any
 	Has   []string // one of them is looked for first, and its last byte before that
 	Line  expression
 	Plain expression // lines that do no more than set how a file is shown

@@ -99,7 +99,7 @@ type book struct {
 	names map[string][]int // by a name without stars in any directory
 	dirs  map[string][]int // by a directory of one part
 	rest  []pattern
-	deep  []pattern // that are below a directory of a name
+	deep  []pattern           // that are below a directory of a name
 	known map[string][]*place // the answers
 }
 

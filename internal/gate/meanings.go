@@ -20,15 +20,9 @@ var (
 	value  = expr(`(?i)^[\s"'-]*(?:value["']?\s*[:=]|<string>)`)
 )
 
-// calls and gives say quickly whether a line may name a secret, or give a value.
-func calls(text []byte) bool {
-	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) ||
-		bytes.Contains(text, []byte("AME")) || bytes.Contains(text, []byte("EY"))) && naming().Match(text)
-}
-
-func gives(text []byte) bool {
-	return (bytes.Contains(text, []byte("alue")) || bytes.Contains(text, []byte("<string>"))) && value().Match(text)
-}
+// calls and gives say whether a line names a secret, or gives a value.
+func calls(text []byte) bool { return bytes.ContainsAny(text, "yYmM") && naming().Match(text) }
+func gives(text []byte) bool { return bytes.ContainsAny(text, "uU<") && value().Match(text) }
 
 // opens says that a line names what the next one gives a value.
 func opens(before []byte) bool {

@@ -306,22 +306,21 @@ func readGoMod(text string) (leaves, error) {
 		return nil, err
 	}
 	out := leaves{}
+	take := func(verb string, words []string) {
+		name, rest, _ := strings.Cut(strings.Join(words, " "), " ")
+		out[below(verb, name)] = rest
+	}
 	for _, s := range f.Syntax.Stmt {
 		switch s := s.(type) {
 		case *modfile.Line:
-			goModLine(out, s.Token[0], s.Token[1:])
+			take(s.Token[0], s.Token[1:])
 		case *modfile.LineBlock:
 			for _, l := range s.Line {
-				goModLine(out, strings.Join(s.Token, " "), l.Token)
+				take(s.Token[0], l.Token)
 			}
 		}
 	}
 	return out, nil
-}
-
-func goModLine(out leaves, verb string, words []string) {
-	name, rest, _ := strings.Cut(strings.Join(words, " "), " ")
-	out[below(verb, name)] = rest
 }
 
 // changed gives the keys whose values differ, sorted.
