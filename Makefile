@@ -50,9 +50,9 @@ lint: $(LINT) ## golangci-lint for linux and darwin
 platforms: ## build everything for every platform; the linters vet it
 	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath ./... || exit; done
 
-bench: build ## speed beside plain git, bwrap and others, as a table
+bench: build ## speed beside plain git, bwrap and others, as a table (ONLY=pull for some rows)
 	@scripts/tools heavy
-	@go run ./internal/bench -bin bin
+	@go run ./internal/bench -bin bin -only "$(ONLY)"
 
 fuzz: ## a minute of fuzzing for each target
 	@scripts/fuzz

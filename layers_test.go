@@ -86,7 +86,6 @@ var layers = map[string][]string{
 	"forge/githubfake": {"forge", "proc"},
 	"forge/wire":       {"forge"},
 	"gate":             {"agent/roster", "gate/gitleaks", "git", "proc"},
-	"gate/gateset":     {"must"},
 	"gate/gitleaks":    {},
 	"git":              {"proc"},
 	"git/aside":        {"git", "git/aside/wire", "git/quarantine", "paths", "proc", "tree", "whole"},

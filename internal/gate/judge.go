@@ -16,7 +16,7 @@ func (x *examination) places() {
 	for _, c := range x.changes {
 		rows := x.book.rowsOf(c.path)
 		if c.isLink() { // it can stand for a whole directory
-			rows = slices.Concat(rows, x.book.rowsOf(c.path+"/x"))
+			rows = x.book.inside(c.path)
 		}
 		if x.hooks != "" && strings.HasPrefix(fold(c.path)+"/", fold(x.hooks)+"/") {
 			rows = append(rows[:len(rows):len(rows)], &place{Kind: "commit", Says: "git runs it as a hook"})
@@ -50,11 +50,11 @@ func (x *examination) place(c *change, r *place) {
 	}
 	switch {
 	case c.gone():
-		f.Says = "was removed: it " + f.Says
+		f.Says = "was removed: " + f.Says
 	case c.is == git.ModeLink:
-		f.Says = "is a link: it " + f.Says
+		f.Says = "is a link: " + f.Says
 	case c.is == git.ModeExec && c.was != git.ModeExec && !c.fresh():
-		f.Says = "can be started now: it " + f.Says
+		f.Says = "can be started now: " + f.Says
 	}
 	switch {
 	case c.binary:
@@ -75,23 +75,11 @@ const (
 	mostShown = 4096 // bytes of one
 )
 
-var (
-	tellsMost   = named("tells-most")
-	tellsSome   = named("tells-some")
-	tellsLittle = named("tells-little")
-)
+var tells = []expression{named("tells-little"), named("tells-most"), named("tells-some")}
 
 // telling is how much a line says of what a file does: comments count too, but last.
 func telling(text string) int {
-	switch {
-	case tellsLittle.match(text):
-		return 0
-	case tellsMost.match(text):
-		return 3
-	case tellsSome.match(text):
-		return 2
-	}
-	return 1
+	return []int{1, 0, 3, 2}[1+slices.IndexFunc(tells, func(e expression) bool { return e.match(text) })]
 }
 
 // show gives a finding its most telling lines, whole, and says how many more there are.

@@ -2,13 +2,14 @@ package gate
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
 // mark is a line that a tool acts on in any file with an ending.
 type mark struct {
-	Ends  string // "" for any
-	Has   string // is looked for first, and its last byte before that
+	Ends  string   // "" for any
+	Has   []string // one of them is looked for first, and its last byte before that
 	Line  expression
 	Plain expression // lines that do no more than set how a file is shown
 	Kind  Kind
@@ -25,8 +26,9 @@ func marked(p string, text []byte) *mark {
 	rows := marks()
 	for i := range rows {
 		m := &rows[i]
-		if strings.HasSuffix(p, m.Ends) && bytes.IndexByte(text, m.Has[len(m.Has)-1]) >= 0 &&
-			bytes.Contains(text, []byte(m.Has)) && m.Line().Match(text) && (m.Plain == nil || !m.Plain().Match(text)) {
+		if strings.HasSuffix(p, m.Ends) && slices.ContainsFunc(m.Has, func(s string) bool {
+			return bytes.IndexByte(text, s[len(s)-1]) >= 0 && bytes.Contains(text, []byte(s))
+		}) && m.Line().Match(text) && (m.Plain == nil || !m.Plain().Match(text)) {
 			return m
 		}
 	}

@@ -99,6 +99,7 @@ type book struct {
 	names map[string][]int // by a name without stars in any directory
 	dirs  map[string][]int // by a directory of one part
 	rest  []pattern
+	deep  []pattern           // that are below a directory of a name
 	known map[string][]*place // the answers
 }
 
@@ -122,7 +123,9 @@ func newBook() *book {
 
 func (b *book) put(s string, row int) {
 	p := parsePattern(s)
-	p.row = row
+	if p.row = row; p.below != "" {
+		b.deep = append(b.deep, p)
+	}
 	dir := strings.Trim(p.below, "/")
 	switch {
 	case p.below == "" && !p.root && !strings.Contains(p.name, "*"):
@@ -168,6 +171,21 @@ func (b *book) find(p string) (rows []*place) {
 			break
 		}
 	}
+	return rows
+}
+
+// inside gives the rows of what a link stands for: itself, and all that could lie in it. What is strictest comes first.
+func (b *book) inside(p string) []*place {
+	rows := slices.Clone(b.rowsOf(p))
+	dir := "/" + fold(p) + "/"
+	for _, d := range b.deep {
+		for at := range d.below {
+			if at > 0 && d.below[at] == '/' && strings.HasSuffix(dir, d.below[:at+1]) && (!d.root || dir == d.below[:at+1]) {
+				rows = append(rows, &b.rows[d.row])
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *place) int { return b.response().order() - a.response().order() })
 	return rows
 }
 

@@ -20,14 +20,14 @@ var (
 	value  = expr(`(?i)^[\s"'-]*(?:value["']?\s*[:=]|<string>)`)
 )
 
-// calls and gives say quickly whether a line may name a secret, or give a value.
-func calls(text []byte) bool {
-	return (bytes.Contains(text, []byte("ame")) || bytes.Contains(text, []byte("ey")) ||
-		bytes.Contains(text, []byte("AME")) || bytes.Contains(text, []byte("EY"))) && naming().Match(text)
-}
+// calls and gives say whether a line names a secret, or gives a value.
+func calls(text []byte) bool { return bytes.ContainsAny(text, "yYmM") && naming().Match(text) }
+func gives(text []byte) bool { return bytes.ContainsAny(text, "uU<") && value().Match(text) }
 
-func gives(text []byte) bool {
-	return (bytes.Contains(text, []byte("alue")) || bytes.Contains(text, []byte("<string>"))) && value().Match(text)
+// opens says that a line names what the next one gives a value.
+func opens(before []byte) bool {
+	end := bytes.TrimRight(before, " \t\r>|-+")
+	return len(end) > 0 && (end[len(end)-1] == ':' || end[len(end)-1] == '=')
 }
 
 // joined is a line together with the one before it, if that sets a variable that it uses, or names what it gives a
@@ -44,22 +44,24 @@ func joined(before, text []byte) []byte {
 		return both(end, start)
 	case gives(before) && calls(text):
 		return both(text, bytes.TrimLeft(before, " \t-"))
+	case opens(before) && len(bytes.Fields(start)) == 1:
+		return both(bytes.TrimRight(end, " >|-+"), start)
 	case strings.IndexByte("\"'`", start[0]) >= 0 && strings.IndexByte(`"'+\.&(`, end[len(end)-1]) >= 0 && !calls(before):
 		return both(bytes.TrimRight(end, " +\\.&"), start)
 	}
 	return nil
 }
 
-// meanings are other texts that a line stands for.
-func meanings(before, text []byte) (all [][]byte) {
-	line := text
-	if bytes.ContainsAny(text, "\"'`:=<$") { // which all that is quoted, named or given has
+// meanings are other texts that a line stands for, and the line with those that it goes on.
+func meanings(before, text []byte) (all [][]byte, line []byte) {
+	line = text
+	if bytes.ContainsAny(text, "\"'`:=<$") || opens(before) { // which all that is quoted, named or given has
 		line, all = spelled(before, text)
 	}
 	if hasRun(text, 16, &inSecret, "") {
 		all = append(all, coded().ReplaceAllFunc(line, decoded))
 	}
-	return all
+	return all, line
 }
 
 // spelled is a line without quoted quotes and with what belongs to it, and all that it was on the way.

@@ -84,11 +84,7 @@ func (e *HeldError) Flag() string {
 }
 
 func join(list []Kind) string {
-	words := make([]string, len(list))
-	for i, k := range list {
-		words[i] = string(k)
-	}
-	return strings.Join(words, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 }
 
 // Judge says what keeps a report's content out; nil if nothing does.

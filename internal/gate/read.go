@@ -210,6 +210,12 @@ var (
 	iniElsewhere = expr(`^(attr|file|find(?:_namespace)?):`)
 )
 
+func (l leaves) elsewhere(at, value string) {
+	if e := iniElsewhere().FindStringSubmatch(value); e != nil {
+		l[at+"/"+e[1]] = value
+	}
+}
+
 // readINI reads sections and keys, where a line that is neither, nor indented below one, is not understood.
 func readINI(text string) (leaves, error) {
 	out, seen := leaves{}, map[string]bool{}
@@ -228,18 +234,17 @@ func readINI(text string) (leaves, error) {
 		case t == "" || t[0] == '#' || t[0] == ';':
 		case last != "" && t != line && section != "":
 			out[last] += "\n" + t
+			out.elsewhere(last, t)
 		case m == nil || t != line:
 			return nil, fmt.Errorf("a line that is not understood: %s", t)
 		default:
 			at := below(section, strings.TrimSuffix(m[1], "[]"))
-			if e := iniElsewhere().FindStringSubmatch(m[2]); e != nil {
-				at += "/" + e[1]
-			}
 			if section != "" {
 				w.key(seen, at)
 			}
 			out[at] = strings.TrimPrefix(out[at]+"\n"+m[2], "\n")
 			last = at
+			out.elsewhere(at, m[2])
 		}
 	}
 	return out, w.err
@@ -301,22 +306,21 @@ func readGoMod(text string) (leaves, error) {
 		return nil, err
 	}
 	out := leaves{}
+	take := func(verb string, words []string) {
+		name, rest, _ := strings.Cut(strings.Join(words, " "), " ")
+		out[below(verb, name)] = rest
+	}
 	for _, s := range f.Syntax.Stmt {
 		switch s := s.(type) {
 		case *modfile.Line:
-			goModLine(out, s.Token[0], s.Token[1:])
+			take(s.Token[0], s.Token[1:])
 		case *modfile.LineBlock:
 			for _, l := range s.Line {
-				goModLine(out, strings.Join(s.Token, " "), l.Token)
+				take(s.Token[0], l.Token)
 			}
 		}
 	}
 	return out, nil
-}
-
-func goModLine(out leaves, verb string, words []string) {
-	name, rest, _ := strings.Cut(strings.Join(words, " "), " ")
-	out[below(verb, name)] = rest
 }
 
 // changed gives the keys whose values differ, sorted.

@@ -53,6 +53,7 @@ const (
 	before     = 128  // of a keyword in a longer one
 	behind     = 256  // it, and to the end of the word there
 	farthest   = 4096 // behind it
+	maxBehind  = 1024 // of a literal in pieces, before the last
 )
 
 // hit is a rule's keyword in a line, and where it ends.
@@ -104,16 +105,21 @@ func (s *scanner) line(path, commit string, no int, text []byte) {
 	if s.lastIn != path || len(text) > maxPieces {
 		s.last = s.last[:0]
 	}
+	last := text
 	if !found && len(text) <= maxPieces {
 		s.whole = text
-		for _, meant := range meanings(s.last, text) {
+		all, line := meanings(s.last, text)
+		if n := len(s.last); n > 0 && n < maxBehind && strings.IndexByte(",;)}]", s.last[n-1]) < 0 {
+			last = line
+		}
+		for _, meant := range all {
 			if !bytes.Equal(meant, text) && s.scan(path, commit, no, meant) {
 				break
 			}
 		}
 		s.whole = nil
 	}
-	s.last, s.lastIn = append(s.last[:0], text[:min(len(text), maxPieces)]...), path
+	s.last, s.lastIn = append(s.last[:0], last[:min(len(last), maxPieces)]...), path
 }
 
 // scan looks at a text with all rules.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -10,33 +11,16 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// manyDirs is how many directories are named to git; with more, the whole tree is listed.
-const manyDirs = 500
-
 // entries lists what is in some directories of the tip, "." for its root.
 func (x *examination) entries(dirs map[string]bool, take func(p string)) {
-	var below []string
-	for d := range dirs {
-		if d != "." {
-			below = append(below, d+"/")
+	for dir := range dirs {
+		o := x.object(x.in.Tip + ":" + strings.ReplaceAll(path.Join("/", dir)[1:], "\n", ""))
+		for data := o.Data; o.Kind == "tree" && len(data) > 0; {
+			head, rest, _ := bytes.Cut(data, []byte{0})
+			_, name, _ := bytes.Cut(head, []byte(" "))
+			take(path.Join(dir, string(name)))
+			data = rest[min(len(rest), len(x.in.Tip)/2):]
 		}
-	}
-	list := func(args ...string) {
-		args = append([]string{"--literal-pathspecs", "ls-tree", "-z", "--name-only"}, args...)
-		x.fail(x.host.Scan(x.ctx, x.host.Cmd(args...), 0, func(b []byte) error {
-			take(string(b))
-			return nil
-		}))
-	}
-	if len(below) > manyDirs {
-		list("-r", "-t", x.in.Tip)
-		return
-	}
-	if dirs["."] {
-		list(x.in.Tip)
-	}
-	if len(below) > 0 {
-		list(append([]string{x.in.Tip, "--"}, below...)...)
 	}
 }
 
