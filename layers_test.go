@@ -20,7 +20,7 @@ const module = "github.com/cco-dev/cco/"
 // one is written down here.
 var layers = map[string][]string{
 	"cmd/cco":        {"cli"},
-	"cmd/cco-box":    {"inside/tool"},
+	"cmd/cco-box":    {"inside/acp", "inside/tool"},
 	"cmd/cco-cruise": {"cli", "cli/cruising"},
 	"cmd/cco-guard":  {"guard/hook"},
 
@@ -74,6 +74,7 @@ var layers = map[string][]string{
 	"inside/tool": {"box/native/jail", "box/probe", "guest", "inside", "inside/gitwrap", "inside/relay",
 		"inside/script"},
 	"inside":           {"git/aside/wire", "proc", "tree", "whole"},
+	"inside/acp":       {"agent/event", "agent/wire", "proc"},
 	"inside/gitwrap":   {},
 	"inside/relay":     {"proc", "socket"},
 	"inside/script":    {"agent/event", "proc", "whole"},
@@ -103,11 +104,12 @@ var layers = map[string][]string{
 	"box":                     {"tree", "whole"},
 	"box/native/jail":         {},
 	"box/probe":               {"socket"},
-	"agent":                   {"agent/event", "agent/roster", "guard/settings", "skill"},
+	"agent":                   {"agent/event", "agent/roster", "agent/wire", "guard/settings", "skill"},
 	"agent/agenttest":         {"agent", "proc"},
 	"agent/real":              {},
-	"agent/event":             {},
-	"agent/install":           {"agent", "agent/roster", "proc"},
+	"agent/event":             {"agent/wire"},
+	"agent/install":           {"agent", "agent/roster", "proc", "whole"},
+	"agent/wire":              {},
 	"agent/roster":            {},
 	"config":                  {"agent/roster", "box", "gate", "vt", "whole"},
 	"cruise":                  {},

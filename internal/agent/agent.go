@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/event"
@@ -24,6 +25,9 @@ type Adapter struct {
 	Settings []File
 	// Hook is how the guard stands in its settings, nil for an agent whose calls are not asked about.
 	Hook *settings.Adapter
+	// Protocol says that it speaks the Agent Client Protocol: it has no screen of its own, and its word for success
+	// counts only as far as the door has seen its model answer.
+	Protocol bool
 }
 
 // Name is what users call it.
@@ -85,15 +89,47 @@ type File struct {
 	Mode os.FileMode
 }
 
-// All is every agent, the default first.
+// All is every agent of ours, the default first.
 func All() []Adapter {
 	return []Adapter{
 		claude(),
 		codex(),
 		gemini(),
 		opencode(),
+		preset("copilot"),
+		preset("qwen"),
+		preset("pi"),
 		script(),
 	}
+}
+
+// Own are the agents that the user's settings name, beside ours or in place of them. The zero value has none.
+type Own []Adapter
+
+// All is every agent that there is.
+func (o Own) All() []Adapter {
+	list := slices.DeleteFunc(All(), func(a Adapter) bool {
+		return slices.ContainsFunc(o, func(own Adapter) bool { return own.Name() == a.Name() })
+	})
+	return append(list, o...)
+}
+
+// Names lists them.
+func (o Own) Names() (names []string) {
+	for _, a := range o.All() {
+		names = append(names, a.Name())
+	}
+	return names
+}
+
+// Find gives the agent of that name, or a *NotFoundError.
+func (o Own) Find(name string) (Adapter, error) {
+	for _, a := range o.All() {
+		if a.Name() == name {
+			return a, nil
+		}
+	}
+	return Adapter{}, &NotFoundError{Name: name, There: o.Names()}
 }
 
 // Hooks are the guard's adapters of all agents that have one.
@@ -117,30 +153,20 @@ func Programs() (names []string) {
 }
 
 // NotFoundError names an agent that doesn't exist.
-type NotFoundError struct{ Name string }
+type NotFoundError struct {
+	Name  string
+	There []string
+}
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("no agent %q; there are %s", e.Name, strings.Join(Names(), ", "))
+	return fmt.Sprintf("no agent %q; there are %s", e.Name, strings.Join(e.There, ", "))
 }
 
 // Names lists the agents in the order of All.
-func Names() []string {
-	var names []string
-	for _, a := range All() {
-		names = append(names, a.Name())
-	}
-	return names
-}
+func Names() []string { return Own{}.Names() }
 
-// Find gives the agent of that name, or a *NotFoundError.
-func Find(name string) (Adapter, error) {
-	for _, a := range All() {
-		if a.Name() == name {
-			return a, nil
-		}
-	}
-	return Adapter{}, &NotFoundError{Name: name}
-}
+// Find gives the agent of ours of that name, or a *NotFoundError.
+func Find(name string) (Adapter, error) { return Own{}.Find(name) }
 
 // MissingError says that an agent's program is not in the box.
 type MissingError struct {

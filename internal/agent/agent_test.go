@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/agent/wire"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -48,7 +50,7 @@ func TestFindNamesTheAgentsThatExist(t *testing.T) {
 	if nf, ok := errors.AsType[*NotFoundError](err); !ok || nf.Name != "claud" {
 		t.Fatalf("err = %v", err)
 	}
-	if want := `no agent "claud"; there are claude, codex, gemini, opencode, script`; err.Error() != want {
+	if want := `no agent "claud"; there are claude, codex, gemini, opencode, copilot, qwen, pi, script`; err.Error() != want {
 		t.Errorf("err = %q, want %q", err, want)
 	}
 }
@@ -135,6 +137,9 @@ func TestTheDoorIsTheWayToTheModel(t *testing.T) {
 			`model_providers.cco.env_key="CCO_DOOR_TOKEN"`, "CCO_DOOR_TOKEN=w0rthless"},
 		"gemini":   {"GOOGLE_GEMINI_BASE_URL=http://door:1/gemini", "GEMINI_API_KEY=w0rthless"},
 		"opencode": {`"baseURL":"http://door:1/openai/v1"`, `"apiKey":"w0rthless"`, "cco/gpt-5"},
+		"copilot":  {"COPILOT_PROVIDER_BASE_URL=http://door:1/openai/v1", "COPILOT_PROVIDER_API_KEY=w0rthless"},
+		"qwen":     {"OPENAI_BASE_URL=http://door:1/openai/v1", "OPENAI_API_KEY=w0rthless"},
+		"pi":       {`http://door:1/openai/v1\`, "CCO_DOOR_TOKEN=w0rthless"},
 	}
 	for _, a := range All() {
 		task := task("plan.md")
@@ -156,6 +161,20 @@ func TestTheDoorIsTheWayToTheModel(t *testing.T) {
 	}
 }
 
+// told is what an agent is told: the last arguments, or the job of our driver of those that speak a protocol.
+func told(a Adapter, c Command) string {
+	for _, v := range c.Env {
+		if text, ok := strings.CutPrefix(v, wire.Variable+"="); ok && a.Protocol {
+			var job wire.Job
+			if err := json.Unmarshal([]byte(text), &job); err != nil {
+				return err.Error()
+			}
+			return job.Prompt
+		}
+	}
+	return strings.Join(c.Argv, "\n")
+}
+
 func TestEveryPromptHasTheRules(t *testing.T) {
 	for _, a := range All() {
 		if a.Provider() == "" {
@@ -164,7 +183,7 @@ func TestEveryPromptHasTheRules(t *testing.T) {
 		for _, said := range []string{"", "an answer"} {
 			task := task("plan.md")
 			task.Rules, task.Prompt = "THE RULES", said
-			argv := strings.Join(a.Command(task).Argv, "\n")
+			argv := told(a, a.Command(task))
 			if !strings.Contains(argv, "THE RULES") {
 				t.Errorf("%s, told %q: no rules", a.Name(), said)
 			}
@@ -197,6 +216,14 @@ func TestAnyPlanStaysOneArgumentAndNoOption(t *testing.T) {
 	plans := []string{"-p", "--model=x.md", "- plan.md", "a b.md", "a\nb.md", `it's "so".md`, "$(touch x).md",
 		"größe/плaн.md", "/abs/plan.md"}
 	for _, a := range All() {
+		if a.Protocol {
+			for _, plan := range plans {
+				if c := a.Command(task(plan)); len(c.Argv) != 2 || !strings.Contains(told(a, c), plan) {
+					t.Errorf("%s with plan %q is told %q", a.Name(), plan, told(a, c))
+				}
+			}
+			continue
+		}
 		usual := len(a.Command(task("plan.md")).Argv)
 		for _, plan := range plans {
 			argv := a.Command(task(plan)).Argv

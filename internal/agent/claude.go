@@ -82,8 +82,8 @@ func claudeWelcome(t Task) []File {
 	return []File{{Path: ".claude/.claude.json", Data: encode(state), Mode: 0o600}}
 }
 
-// encode writes what holds nothing but strings, switches and maps of them, and so can always be written.
-func encode(v map[string]any) []byte {
+// encode writes what holds nothing but texts, switches, and maps and lists of them, and so can always be written.
+func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)

@@ -50,8 +50,12 @@ func (a *App) CheckAgents(ctx context.Context, names []string, offline bool) (ch
 
 // chosen finds agents by name, or those that pass if none is named.
 func (a *App) chosen(names []string, pass func(agent.Adapter) bool) (list []agent.Adapter, err error) {
+	own, err := a.OwnAgents()
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
-		ad, err := agent.Find(name)
+		ad, err := own.Find(name)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +64,7 @@ func (a *App) chosen(names []string, pass func(agent.Adapter) bool) (list []agen
 	if len(names) > 0 {
 		return list, nil
 	}
-	for _, ad := range agent.All() {
+	for _, ad := range own.All() {
 		if pass(ad) {
 			list = append(list, ad)
 		}
@@ -159,7 +163,11 @@ func (a *App) UpdateAgents(ctx context.Context, names []string) (list []Updated,
 
 // RemoveAgent removes what cco has installed of an agent, all of it or one version, and gives the directories.
 func (a *App) RemoveAgent(ctx context.Context, name, version string) (gone []string, err error) {
-	ad, err := agent.Find(name)
+	own, err := a.OwnAgents()
+	if err != nil {
+		return nil, err
+	}
+	ad, err := own.Find(name)
 	if err != nil {
 		return nil, err
 	}

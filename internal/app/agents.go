@@ -3,11 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/session"
 )
 
@@ -30,13 +33,39 @@ type Missing struct {
 	login bool
 }
 
+// OwnAgents are the agents of the user's settings, beside cco's own.
+func (a *App) OwnAgents() (agent.Own, error) {
+	cfg, err := a.ConfigIn("")
+	if err != nil {
+		return nil, err
+	}
+	return ownAgents(cfg)
+}
+
+func ownAgents(cfg config.Config) (own agent.Own, err error) {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		s := cfg.Agents[name]
+		ad, err := agent.Spec{Name: name, NPM: s.NPM, ACP: s.ACP, Provider: s.Provider, Env: s.Env, Files: s.Files,
+			Mode: s.Mode, Model: s.Model}.Adapter()
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, ad)
+	}
+	return own, nil
+}
+
 // Agents are all agents as they are on this machine.
-func (a *App) Agents(ctx context.Context) (list []Agent) {
+func (a *App) Agents(ctx context.Context) (list []Agent, err error) {
+	own, err := a.OwnAgents()
+	if err != nil {
+		return nil, err
+	}
 	b, d := a.usualBox(ctx)
-	for _, ad := range agent.All() {
+	for _, ad := range own.All() {
 		list = append(list, a.agent(ctx, ad, b, d))
 	}
-	return list
+	return list, nil
 }
 
 // usualBox is the box that a push uses if none is named, nil if it does not run.

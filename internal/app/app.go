@@ -131,6 +131,10 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 	if err != nil {
 		return nil, nil, err
 	}
+	agents, err := ownAgents(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
 	st, err := a.Store(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -138,7 +142,7 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 	s = &session.Service{
 		Store: st, Boxes: boxes, Data: a.Dirs.Data, Now: time.Now, NewID: session.NewID, Spawn: a.spawn,
 		MaxFile: cfg.Pull.MaxBlob, Graves: &session.Graves{Days: cfg.Graveyard.Days, Size: cfg.Graveyard.Size},
-		Door: a.door, Program: a.program, Report: a.IO.Progress, Warn: a.IO.Warn,
+		Door: a.door, Program: a.program, Agents: agents, Report: a.IO.Progress, Warn: a.IO.Warn,
 	}
 	if a.Fleet != nil && st.IsShared() {
 		s.Fleet = func(ctx context.Context) (session.Fleet, error) { return a.Fleet(ctx, st) }

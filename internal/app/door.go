@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
@@ -52,7 +51,11 @@ func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (c door.C
 	if c.Config, err = a.network(ctx, b, rec.Repo, cfg); err != nil {
 		return c, err
 	}
-	ag, err := agent.Find(rec.Agent)
+	agents, err := ownAgents(cfg)
+	if err != nil {
+		return c, err
+	}
+	ag, err := agents.Find(rec.Agent)
 	if err != nil || ag.Provider() == "" {
 		return c, err
 	}

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/broker/sets"
@@ -126,7 +125,11 @@ func (a *App) Reach(ctx context.Context, cfg config.Config, name string) (Reacha
 	if mode == broker.ModeNone {
 		return l, nil
 	}
-	for _, ag := range agent.All() {
+	agents, err := ownAgents(cfg)
+	if err != nil {
+		return l, err
+	}
+	for _, ag := range agents.All() {
 		if p, err := broker.FindProvider(ag.Provider()); err == nil {
 			base := p.Base
 			if u, err := url.Parse(a.Env(p.BaseVar)); err == nil && u.Host != "" {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type Door struct {
 	spent  ledger
 	held   holds
 	calls  chan struct{} // one place for each model request under way
+	asking atomic.Int64  // model requests that are not on record yet
 	routes map[string]*route
 	server *http.Server
 	ctx    context.Context // ends with the door
@@ -167,6 +169,9 @@ func (d *Door) Close() error {
 
 // Busy says that a request to a model is under way.
 func (d *Door) Busy() bool { return len(d.calls) > 0 }
+
+// Settled says that every request to a model has ended and is on record.
+func (d *Door) Settled() bool { return d.asking.Load() == 0 }
 
 // Spent is what the session used up to now. Requests under way are not in it.
 func (d *Door) Spent() Spend { return d.spent.sum() }

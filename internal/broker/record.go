@@ -43,6 +43,7 @@ type Entry struct {
 	Millis   int64     `json:"ms"`
 	Error    string    `json:"error,omitempty"`
 	Calls    bool      `json:"-"`               // the answer calls a tool
+	Billed   bool      `json:"-"`               // it asked a model for an answer
 	Count    int       `json:"count,omitempty"` // how many it stands for, where the same was refused again
 }
 

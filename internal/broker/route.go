@@ -74,6 +74,8 @@ func (d *Door) modelToken(r *http.Request) bool {
 
 // model serves the routes to models.
 func (d *Door) model(w http.ResponseWriter, r *http.Request) {
+	d.asking.Add(1)
+	defer d.asking.Add(-1)
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	provider, err := FindProvider(name)
 	x := &exchange{rt: &route{door: d, up: Upstream{Provider: provider}}, entry: Entry{
@@ -117,7 +119,7 @@ func (x *exchange) pass(w http.ResponseWriter, r *http.Request) {
 		x.entry.Decision, x.entry.Error = Failed, ClientGone
 		return
 	}
-	if x.call.billed {
+	if x.entry.Billed = x.call.billed; x.entry.Billed {
 		if words := d.limited(); words != "" {
 			x.answerError(w, x.rt.up.Provider.final(), Limited, words)
 			return

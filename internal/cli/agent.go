@@ -41,8 +41,17 @@ does not work.`,
 	}
 	c.Flags().BoolVar(&offline, "offline", false, "ask no provider")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.ValidArgsFunction = words(agent.Names)
+	c.ValidArgsFunction = words(a.agentNames)
 	return c
+}
+
+// agentNames are all agents, with those of the user's settings.
+func (a *commands) agentNames() []string {
+	own, err := a.OwnAgents()
+	if err != nil {
+		return agent.Names()
+	}
+	return own.Names()
 }
 
 func agentUpdateCommand(a *commands) *cobra.Command {
@@ -78,7 +87,7 @@ other versions stay.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.ValidArgsFunction = words(agent.Names)
+	c.ValidArgsFunction = words(a.agentNames)
 	return c
 }
 
@@ -108,7 +117,7 @@ agent it is refused (exit 4).`,
 	}
 	c.Flags().StringVar(&version, "version", "", "only this one")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.ValidArgsFunction = words(agent.Names)
+	c.ValidArgsFunction = words(a.agentNames)
 	return c
 }
 
@@ -118,7 +127,10 @@ func agentListCommand(a *commands) *cobra.Command {
 		Use: "list", Short: "List agents: version, login and what is missing", Args: AtMost(0),
 		Example: "  cco agent list\n  cco agent list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list := a.Agents(cmd.Context())
+			list, err := a.Agents(cmd.Context())
+			if err != nil {
+				return err
+			}
 			if asJSON {
 				return a.IO.JSON(list)
 			}
@@ -172,9 +184,13 @@ A push to such a box does so by itself.`,
 		Example: `  cco agent install claude
   cco agent install codex --version 0.166.0
   cco agent install claude --platform linux/arm64`,
-		ValidArgsFunction: words(agent.Names),
+		ValidArgsFunction: words(a.agentNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ad, err := agent.Find(args[0])
+			own, err := a.OwnAgents()
+			if err != nil {
+				return err
+			}
+			ad, err := own.Find(args[0])
 			if err != nil {
 				return err
 			}

@@ -108,6 +108,7 @@ func (a *commands) push(ctx context.Context, s *session.Service, f pushFlags, ar
 		terminal: cfg.Terminal,
 	}
 	rec, err := a.Push(ctx, s, cfg, o, a.making(ctx, f, o.Box, a.IO.InTTY && a.IO.ErrTTY && !f.asJSON))
+	shown.interactive = shown.interactive && s.OnTerminal(rec.ID)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,11 @@ func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (s
 		return o, err
 	}
 	own := f.resume == "" && f.again == ""
-	if ag, err := agent.Find(o.Agent); err == nil && f.model != "" && own && ag.Provider() == "" {
+	agents, err := a.OwnAgents()
+	if err != nil {
+		return o, err
+	}
+	if ag, err := agents.Find(o.Agent); err == nil && f.model != "" && own && ag.Provider() == "" {
 		return o, app.Usagef("--model %s: the agent %s uses no model", f.model, o.Agent)
 	}
 	return o, nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/session"
@@ -67,7 +66,7 @@ Whatever it is, the session and its work are kept.
 	c.Flags().StringSliceVar(&f.agents, "agents", nil, "several `AGENTS`, apart by commas: each gets the plan")
 	_ = c.RegisterFlagCompletionFunc("agents", func(*cobra.Command, []string, string) ([]string,
 		cobra.ShellCompDirective) {
-		return agent.Names(), cobra.ShellCompDirectiveNoFileComp
+		return a.agentNames(), cobra.ShellCompDirectiveNoFileComp
 	})
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "don't ask: take what the gate only tells of")
 	addAccept(c, &f.accept)
@@ -110,6 +109,8 @@ func (a *commands) run(ctx context.Context, s *session.Service, f roundFlags, ar
 	if err != nil {
 		return err
 	}
+	r.push.Interactive = r.push.Interactive && s.OnTerminal(rec.ID)
+	how.interactive = r.push.Interactive
 	return r.follow(ctx, rec, how)
 }
 

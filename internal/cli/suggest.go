@@ -100,7 +100,7 @@ func (a *commands) meant(ctx context.Context, err error) []string {
 		return suggestions(wrong, names)
 	}
 	if e, ok := errors.AsType[*agent.NotFoundError](err); ok {
-		return suggestions(e.Name, agent.Names())
+		return suggestions(e.Name, e.There)
 	}
 	if e, ok := errors.AsType[*config.UnknownError](err); ok {
 		return near(e.Name, a.settingNames)

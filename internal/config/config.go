@@ -42,6 +42,17 @@ type Config struct {
 	View    View
 	Network Network
 	Keys    map[string]Key // of models, by the name of their provider
+	Agents  map[string]OwnAgent
+}
+
+// OwnAgent is an agent of the user's own that speaks the Agent Client Protocol.
+type OwnAgent struct {
+	NPM        []string // packages with their exact versions
+	ACP        []string // what is started
+	Provider   string   // whose model it asks
+	Env, Files map[string]string
+	Mode       string
+	Model      string
 }
 
 // View says how the page is served.

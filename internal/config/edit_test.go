@@ -182,6 +182,9 @@ func TestEverySettingIsShownAsItIsWritten(t *testing.T) {
 			t.Errorf("%s is %v from %s", v.Name, v.Value, v.From)
 			continue
 		}
+		if !strings.Contains(v.Name, ".") {
+			continue // tables of the user's own names are edited by hand
+		}
 		fresh := filepath.Join(t.TempDir(), "config.toml")
 		again := Sources{UserFile: fresh, Home: "/home/ada", Backends: backends()}
 		must.Do(t, Set(again, v.Name, []string{v.Text()}))

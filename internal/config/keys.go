@@ -66,6 +66,9 @@ func keys(backends []box.Backend) []key {
 		{"agent.model", "CCO_MODEL", "its model; by default the agent's own choice",
 			text(func(c *Config) *string { return &c.Agent.Model }), nil},
 
+		{"agents", "", "agents of your own that speak the Agent Client Protocol, a table for each",
+			value{set: setAgents, get: getAgents}, nil},
+
 		{"push.timeout", "CCO_PUSH_TIMEOUT", "end an agent after this time",
 			duration(func(c *Config) *time.Duration { return &c.Push.Timeout }),
 			smaller(func(c *Config) *time.Duration { return &c.Push.Timeout })},

@@ -81,6 +81,14 @@ containers = true
 [agent]
 default = "script"
 model = "opus"
+[agents.parrot]
+npm = ["parrot@1.2.3"]
+acp = ["parrot", "--acp"]
+provider = "openai"
+mode = "yolo"
+model = "gpt-5"
+env = {PARROT_KEY = "{token}", PARROT_URL = "{door}/v1"}
+files = {".parrot/x.json" = "{}"}
 [push]
 timeout = "1h30m"
 depth = 10
@@ -164,7 +172,10 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Worker: Worker{Slots: 4, Labels: []string{"gpu", "big-disk"}},
 		View:   View{Hosts: []string{"localhost:9000"}},
 		Agent:  Agent{Default: "script", Model: "opus"},
-		Push:   Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
+		Agents: map[string]OwnAgent{"parrot": {NPM: []string{"parrot@1.2.3"}, ACP: []string{"parrot", "--acp"},
+			Provider: "openai", Mode: "yolo", Model: "gpt-5", Env: map[string]string{"PARROT_KEY": "{token}",
+				"PARROT_URL": "{door}/v1"}, Files: map[string]string{".parrot/x.json": "{}"}}},
+		Push: Push{Timeout: 90 * time.Minute, Depth: 10, Headless: true, IdleTimeout: 45 * time.Minute, MaxWait: time.Hour},
 		Pull: Pull{Timeout: 10 * time.Minute, Interval: 500 * time.Millisecond, MaxBundle: 1e9, MaxBlob: 5 << 20,
 			Policy: gate.Policy{Refuse: []gate.Kind{"ci", "secrets"}, Ask: []gate.Kind{"build"}, Tell: []gate.Kind{"install"}}},
 		Notify: Notify{OnDone: Command{Argv: []string{"notify-send", "it's done"}},
@@ -243,7 +254,7 @@ func badSettings() []badSetting {
 		{"twice", "[box]\nname = \"a\"\nname = \"b\"\n", ":3: "},
 		{"unknown key", "[box]\nname = \"a\"\nbackened = \"native\"\n",
 			":3: box.backened: unknown key; there are backend, name, mounts"},
-		{"unknown table", "\n[boxes]\nname = \"a\"\n", ":2: boxes: unknown key; there are box, agent, push, pull, graveyard"},
+		{"unknown table", "\n[boxes]\nname = \"a\"\n", ":2: boxes: unknown key; there are box, agent, agents, push, pull, graveyard"},
 		{"unknown way for git", "[guard]\ngit_env = \"none\"\n",
 			":2: guard.git_env: no way \"none\"; there are wrapper, plain"},
 		{"unknown dotted key", "\nfoo.bar = 1\n", ":2: foo: unknown key"},

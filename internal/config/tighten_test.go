@@ -148,6 +148,9 @@ func never() map[string]string {
 		"keys.openai":    `openai = {env = "AWS_SECRET_ACCESS_KEY"}`,
 		"keys.gemini":    `gemini = {file = "~/.netrc"}`,
 
+		// Guards against a repository that names a program to be installed and given a key's door.
+		"agents": "[agents.evil]\nnpm = [\"evil@1.0.0\"]\nacp = [\"evil\"]\nprovider = \"openai\"",
+
 		// Guards against a repository that has what was removed go at once.
 		"graveyard.days": `days = 0`,
 		"graveyard.size": `size = "1KiB"`,
@@ -186,6 +189,9 @@ func TestTheDefaultNetworkIsNotLoosened(t *testing.T) {
 
 func inTable(key, text string) string {
 	i := strings.LastIndex(key, ".")
+	if i < 0 {
+		return text + "\n"
+	}
 	return "[" + key[:i] + "]\n" + text + "\n"
 }
 

@@ -203,6 +203,9 @@ func (d *Door) Busy() bool {
 	return err != nil
 }
 
+// Settled says that every request to a model has ended and is on record.
+func (d *Door) Settled() bool { return d == nil || d.broker == nil || d.broker.Settled() }
+
 // Models returns what has passed to each model.
 func (d *Door) Models() map[string]broker.Spend {
 	if d == nil || d.broker == nil {

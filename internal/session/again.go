@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
@@ -37,7 +36,7 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 	if o.Model == "" && o.Agent == rec.Agent { // another agent has other models
 		o.Model = rec.Model
 	}
-	if _, err := agent.Find(o.Agent); err != nil {
+	if _, err := s.Agents.Find(o.Agent); err != nil {
 		return rec, err
 	}
 	return s.startAgain(ctx, rec, o, func(order *Order, b *box.Box, d box.Driver) error {
@@ -94,7 +93,7 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 		return now, errors.Join(err, &BusyError{ID: rec.ID, What: "push or answer"})
 	}
 
-	order.Run = o.Run
+	order.Run = s.shownAs(o)
 	order.Prompt, order.Asked, order.Fresh = "", "", false
 	order.Key, order.Message, order.Env = "", "", nil
 	// A session that never got as far as its clone starts from the beginning.

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
@@ -75,13 +74,21 @@ func (s HandOff) Push(ctx context.Context, o PushOptions) (store.Session, error)
 		return store.Session{}, err
 	}
 	id := s.identity(repo)
-	order := Order{Run: o.Run, Format: repo.ObjectFormat, Name: id.Name, Email: id.Email,
+	order := Order{Run: s.shownAs(o), Format: repo.ObjectFormat, Name: id.Name, Email: id.Email,
 		Shallow: o.Depth > 0 || repo.IsShallow()}
 	rec, err = s.handOver(ctx, repo, rec, order, p, o.Depth)
 	if err != nil {
 		return rec, fmt.Errorf("push: %w", err)
 	}
 	return rec, nil
+}
+
+// shownAs is how an agent runs: one that speaks a protocol has no screen for a terminal.
+func (s *Service) shownAs(o PushOptions) Run {
+	if a, err := s.Agents.Find(o.Agent); err == nil && a.Protocol {
+		o.Interactive = false
+	}
+	return o.Run
 }
 
 // refresh updates a box that another version of cco provisioned: its instructions to agents would be out of date.
@@ -173,7 +180,7 @@ func (s HandOff) spawn(id string, lock *os.File) error {
 
 func (s HandOff) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
 	var none plan
-	if _, err := agent.Find(o.Agent); err != nil {
+	if _, err := s.Agents.Find(o.Agent); err != nil {
 		return nil, git.Head{}, none, err
 	}
 	if o.Again != "" {

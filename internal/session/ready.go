@@ -42,7 +42,7 @@ func (s HandOff) ready(ctx context.Context, rec store.Session, b *box.Box, d box
 	if err := s.canAsk(ctx, rec, b, l); err != nil {
 		return err
 	}
-	a, err := agent.Find(rec.Agent)
+	a, err := s.Agents.Find(rec.Agent)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s HandOff) ready(ctx context.Context, rec store.Session, b *box.Box, d box
 
 // canAsk refuses an agent that can't reach its model, or has no money for it.
 func (s HandOff) canAsk(ctx context.Context, rec store.Session, b *box.Box, l Limits) error {
-	a, err := agent.Find(rec.Agent)
+	a, err := s.Agents.Find(rec.Agent)
 	if err != nil {
 		return err
 	}

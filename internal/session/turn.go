@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/store"
@@ -195,7 +194,7 @@ func (s HandOff) newLook(ctx context.Context, id string, t Turn) (store.Session,
 	if err != nil {
 		return of, err
 	}
-	if _, err := agent.Find(t.Agent); err != nil {
+	if _, err := s.Agents.Find(t.Agent); err != nil {
 		return of, err
 	}
 	b, d, err := s.readyBox(ctx, of.Box)

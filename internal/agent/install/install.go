@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -77,7 +78,7 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string, 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(half)) }()
 	defer watch.over(half)()
-	if err := build(ctx, half, a, version, at); err != nil {
+	if err := build(ctx, half, filepath.Join(data, "agents", a.Name(), sumsFile), a, version, at); err != nil {
 		return Program{}, fmt.Errorf("install %s %s for %s: %w", a.Name(), version, at, err)
 	}
 	if err := rename(half, dir); err != nil {
@@ -115,13 +116,16 @@ func sweep(home string) {
 }
 
 // build makes an installation in a directory of its own.
-func build(ctx context.Context, dir string, a agent.Adapter, version string, at Platform) error {
+func build(ctx context.Context, dir, sums string, a agent.Adapter, version string, at Platform) error {
 	pkg := a.Package()
 	// Boxes may run as somebody else.
 	if err := os.Chmod(dir, 0o755); err != nil { // what npm publishes is no secret
 		return err
 	}
 	if err := npm(ctx, dir, pkg, version, at); err != nil {
+		return err
+	}
+	if err := checkSums(dir, sums, pkg); err != nil { // before anything of it runs
 		return err
 	}
 	program, err := choose(ctx, dir, a.Name(), pkg, at)
@@ -138,7 +142,11 @@ func build(ctx context.Context, dir string, a agent.Adapter, version string, at 
 // npm installs an agent's package, and Node if it needs one. No package needs a script of its own: the published
 // programs are complete.
 func npm(ctx context.Context, dir string, pkg roster.Package, version string, at Platform) error {
-	want := map[string]any{"private": true, "dependencies": map[string]string{pkg.Name: version}}
+	packages := map[string]string{pkg.Name: version}
+	for _, p := range pkg.With {
+		packages[p.Name] = p.Version
+	}
+	want := map[string]any{"private": true, "dependencies": packages}
 	if pkg.Node > 0 {
 		// Only what is optional may be for another platform than npm's own.
 		want["optionalDependencies"] = map[string]string{at.node(): nodeVersion}
@@ -188,13 +196,14 @@ func choose(ctx context.Context, dir, name string, pkg roster.Package, at Platfo
 			native := path
 			if err == nil && pkg.Node > 0 {
 				native = nodeProgram(dir, at)
-				program, err = launcher(dir, name, program, at)
+				program, err = launchers(dir, name, program, pkg, at)
 			}
 			if err != nil {
 				return "", err
 			}
 			works := at.built(native)
-			if at == Host() {
+			// What npm links is the package's program, and need not know a word for its version.
+			if at == Host() && !strings.HasPrefix(pattern, roster.Linked) {
 				works = versionOf(ctx, filepath.Join(dir, program)) != ""
 			}
 			if works {
@@ -212,13 +221,41 @@ func choose(ctx context.Context, dir, name string, pkg roster.Package, at Platfo
 	return "", fmt.Errorf("nothing of %s runs on %s: tried %s", pkg.Name, at, strings.Join(tried, ", "))
 }
 
-// launcher writes a program that starts a script with the Node beside it.
-func launcher(dir, name, script string, at Platform) (string, error) {
-	program := filepath.Join("bin", name)
+// launchers write the programs that start an agent, and the programs of the packages that it needs, which it finds on
+// its PATH.
+func launchers(dir, name, script string, pkg roster.Package, at Platform) (program string, err error) {
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil { // no secret
 		return "", err
 	}
+	links, err := filepath.Glob(filepath.Join(dir, "node_modules", roster.Linked, "*"))
+	if err != nil {
+		return "", err
+	}
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if filepath.Base(link) == filepath.Base(script) {
+			name = filepath.Base(link) // as the others are called, one of which may have the agent's name
+		}
+		if err == nil && slices.ContainsFunc(pkg.With, func(p roster.Pin) bool {
+			return strings.HasPrefix(filepath.ToSlash(target), "../"+p.Name+"/")
+		}) {
+			_, err = launcher(dir, filepath.Base(link), filepath.Join("node_modules", roster.Linked, filepath.Base(link)), at)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return launcher(dir, name, script, at)
+}
+
+// launcher writes a program that starts a script with the Node beside it, or a native program as it is.
+func launcher(dir, name, script string, at Platform) (string, error) {
+	node := `"$dir/node_modules/` + at.node() + `/bin/node" `
+	if at.built(filepath.Join(dir, script)) {
+		node = ""
+	}
+	program := filepath.Join("bin", name)
 	text := "#!/bin/sh\n# The directory may have been moved since it was made.\ndir=$(dirname \"$(dirname \"$0\")\")\n" +
-		`exec "$dir/node_modules/` + at.node() + `/bin/node" "$dir/` + filepath.ToSlash(script) + `" "$@"` + "\n"
+		`PATH="$dir/bin:$PATH" exec ` + node + `"$dir/` + filepath.ToSlash(script) + `" "$@"` + "\n"
 	return program, os.WriteFile(filepath.Join(dir, program), []byte(text), 0o755) // a program
 }

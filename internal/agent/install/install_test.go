@@ -43,6 +43,10 @@ program() {
 	chmod +x "$dir/node_modules/$1"
 }
 says='echo "v1.2.3 of $1"'
+for name in @anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai; do
+	all="$all,\"node_modules/$name\":{\"version\":\"1.2.3\",\"integrity\":\"sha512-${NPM_SUM:-one}\"}"
+done
+echo "{\"packages\":{\"\":{}$all}}" > "$dir/package-lock.json"
 case $(cat "$dir/package.json") in
 *@anthropic-ai/claude-code*) program @anthropic-ai/claude-code-$machine/claude "$says";;
 *@google/gemini-cli*) program @google/gemini-cli/bundle/gemini.js "$says"
@@ -126,6 +130,23 @@ func TestInterruptedInstallLeavesNothing(t *testing.T) {
 	if _, ok := Installed(data, a, Host()); ok {
 		t.Error("it was found all the same")
 	}
+}
+
+// Guards against a registry that gives other content for a version than before.
+func TestAVersionThatChangesIsRefused(t *testing.T) {
+	data, _, _ := stage(t)
+	a := adapter(t, "claude")
+	p := must.Get(Install(t.Context(), data, a, "", Host(), nil))(t)
+	must.Do(t, Remove(p))
+	must.Get(Install(t.Context(), data, a, "", Host(), nil))(t)
+	must.Do(t, Remove(p))
+	t.Setenv("NPM_SUM", "other")
+	_, err := Install(t.Context(), data, a, "", Host(), nil)
+	changed, ok := errors.AsType[*ChangedError](err)
+	if !ok || changed.Package != "@anthropic-ai/claude-code@1.2.3" || changed.Was != "sha512-one" {
+		t.Errorf("err = %v", err)
+	}
+	alone(t, data, "claude")
 }
 
 func TestFailedInstallSaysWhy(t *testing.T) {

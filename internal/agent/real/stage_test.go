@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,8 +97,11 @@ func (s *stage) build(ctx context.Context) error {
 	if err := s.images(ctx); err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"box", "create"}, {"agent", "install", "claude"}, {"agent", "install", "codex"},
-		{"agent", "install", "gemini"}, {"agent", "install", slow}} {
+	commands := [][]string{{"box", "create"}}
+	for _, a := range slices.Concat(agents, []string{slow}, spoken) {
+		commands = append(commands, []string{"agent", "install", a})
+	}
+	for _, args := range commands {
 		if out, err := s.cco(ctx, s.dir, nil, args...); err != nil {
 			return fmt.Errorf("cco %s: %w\n%s", strings.Join(args, " "), err, out)
 		}

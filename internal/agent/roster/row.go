@@ -69,10 +69,17 @@ type Package struct {
 	// Programs are patterns for the program itself below node_modules, best first; {machine} is the machine as npm
 	// packages name it, linux-x64.
 	Programs []string
-	Node     int // the oldest major version of Node that runs it, 0 for a program that needs none
+	With     []Pin // further packages that it needs
+	Node     int   // the oldest major version of Node that runs it, 0 for a program that needs none
 	// Models are this version's default models: each has a price, see broker.
 	Models []string
 }
+
+// Linked begins a pattern for a program that npm links where it puts all programs: what a package starts with a Node.
+const Linked = ".bin/"
+
+// Pin is a package in an exact version.
+type Pin struct{ Name, Version string }
 
 // Copy is a file that an agent has in a cage, and where the user has it if that is elsewhere.
 type Copy struct{ To, From string }

@@ -104,7 +104,11 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
 	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL, Base: pull.Base.Name}
 	st.Head = pull.Head.Commit
-	return st, whole, CheckSpec(*spec)
+	agents, err := a.OwnAgents()
+	if err != nil {
+		return st, whole, err
+	}
+	return st, whole, CheckSpec(*spec, agents)
 }
 
 // resetAdopted lets a state go on in another life: what its workspace held and was not pushed is not there.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise/lease"
 	"github.com/cco-dev/cco/internal/forge"
@@ -70,10 +69,10 @@ func (o *offerer) labels(ctx context.Context) ([]string, error) {
 			continue // reviewers could write there
 		}
 		all = append(all, boxLabel(b.Name))
-		for _, r := range roster.All() {
-			rec := store.Session{Box: b.Name, Backend: b.Backend, Agent: r.Name}
+		for _, name := range o.svc.Agents.Names() {
+			rec := store.Session{Box: b.Name, Backend: b.Backend, Agent: name}
 			if _, err := o.svc.Door(ctx, rec, b); err == nil {
-				all = append(all, agentLabel(r.Name))
+				all = append(all, agentLabel(name))
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func (s *settler) settle(ctx context.Context, p store.Phase, h lease.Held) (st c
 	if err := json.Unmarshal(p.State, &st); err != nil {
 		return st, &serve.UnfitError{Why: "its state can't be read: " + err.Error()}
 	}
-	if err := checkRow(p.ID, st, s.models); err != nil {
+	if err := checkRow(p.ID, st, s.models, s.svc.Agents); err != nil {
 		return st, err
 	}
 	account, err := s.holder.Account(ctx, p.ID)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
@@ -34,7 +35,7 @@ var (
 
 // checkRow refuses a phase of a shared database that somebody may have written who wants to harm this machine. What it
 // lets through names no path of this machine, and only agents and models that are known here.
-func checkRow(id string, st cruise.State, models []string) error {
+func checkRow(id string, st cruise.State, models []string, agents agent.Own) error {
 	s := st.Spec
 	unfit := func(format string, args ...any) error { return &serve.UnfitError{Why: fmt.Sprintf(format, args...)} }
 	switch {
@@ -47,7 +48,7 @@ func checkRow(id string, st cruise.State, models []string) error {
 	case st.Flow < 0 || st.Flow > 1<<30:
 		return unfit("it has had %d lives", st.Flow)
 	}
-	if err := CheckSpec(s); err != nil {
+	if err := CheckSpec(s, agents); err != nil {
 		return unfit("%v", err)
 	}
 	for _, w := range []cruise.Worker{s.Planner, s.Reviewer, s.Fixer} {

@@ -38,7 +38,7 @@ func TestHostileRowsAreRefused(t *testing.T) {
 	} {
 		st := row()
 		change(&st)
-		if err := checkRow(rowID, st, models); err != nil {
+		if err := checkRow(rowID, st, models, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -83,14 +83,14 @@ func TestHostileRowsAreRefused(t *testing.T) {
 	} {
 		st := row()
 		change(&st)
-		if err := checkRow(rowID, st, models); !isUnfit(err) {
+		if err := checkRow(rowID, st, models, nil); !isUnfit(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, id := range []string{"", "../../x", "00C0FFEE", "00c0ffee0", "00c0ffe\n"} {
 		st := row()
 		st.Workspace.Session = ""
-		if err := checkRow(id, st, models); !isUnfit(err) {
+		if err := checkRow(id, st, models, nil); !isUnfit(err) {
 			t.Errorf("id %q: %v", id, err)
 		}
 	}

@@ -51,6 +51,7 @@ func (r *run) attempt(ctx context.Context) ending {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a := &attempt{run: r, cancel: cancel}
+	a.doorman.begin()
 	a.heard.decoder = r.agent.Events(event.Start{Before: r.before, Now: r.clock.Now})
 	r.mu.Lock()
 	r.now = a
@@ -96,11 +97,22 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 		exit = 128 + int(syscall.SIGKILL)
 	}
 	last := a.doorman.explain(a.heard.decoder.End(exit))
+	if a.agent.Protocol {
+		a.settleDoor(ctx)
+		last = a.doorman.judge(last, a.clock.Now)
+	}
 	a.transcript.AddEvent(last)
 	if last.Finished == nil {
 		return event.Finished{Outcome: event.Failed, Error: "it ended without a word"}, err
 	}
 	return *last.Finished, err
+}
+
+// settleDoor waits until what the agent asked its model for is on record. The agent is gone, so that takes a moment.
+func (a *attempt) settleDoor(ctx context.Context) {
+	for end := time.Now().Add(interruptTime); !a.door.Settled() && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func readLines(r io.Reader, each func(line []byte)) {

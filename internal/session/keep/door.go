@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/broker"
@@ -28,12 +28,48 @@ type doorman struct {
 	mu    sync.Mutex
 	told  map[string]bool
 	model string // why the model can't be reached at present
+	asked bool   // the agent has asked its model in this attempt
+	last  broker.Entry
+}
+
+// begin is the begin of an attempt.
+func (m *doorman) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = false
+}
+
+// judge takes the word of an agent for the end of its turn only if the last answer of its model was one. Such agents
+// report a model that fails as their own words, or not at all.
+func (m *doorman) judge(e event.Event, now func() time.Time) event.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.Finished == nil || e.Finished.Asked {
+		return e
+	}
+	f := *e.Finished
+	switch l := m.last; {
+	case !m.asked && f.Outcome == event.OK:
+		f = f.Judged("it ended its turn and its model has never answered it, see `cco box net log "+m.session+"`", 0, now)
+	case !m.asked:
+	case l.Decision == broker.Limited:
+		f = f.Judged("the "+event.SpendLimit, 0, now)
+	case l.Decision != broker.Allowed:
+		f = f.Judged("its model did not answer: "+l.Error+l.Reason, l.Status, now)
+	case l.Status >= 300:
+		f = f.Judged(fmt.Sprintf("its model answered with status %d", l.Status), l.Status, now)
+	}
+	e.Finished = &f
+	return e
 }
 
 // entry hears of one connection or request.
 func (m *doorman) entry(e broker.Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if e.Billed && e.Error != broker.ClientGone {
+		m.asked, m.last = true, e
+	}
 	switch {
 	case e.Kind == broker.KindModel && e.Decision == broker.Allowed:
 		delete(m.told, m.model)
@@ -90,7 +126,7 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits, b broker.Bu
 		return nil, err
 	}
 	c.Session, c.Limits, c.Budget, c.Now = k.rec.ID, limits, b, k.Now
-	a, err := agent.Find(k.rec.Agent)
+	a, err := k.Agents.Find(k.rec.Agent)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
@@ -164,7 +163,7 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 
 // lookForAgent says what to install before anything runs, instead of failing with "not found" in the box.
 func (k *keeper) lookForAgent(ctx context.Context) error {
-	a, err := agent.Find(k.rec.Agent)
+	a, err := k.Agents.Find(k.rec.Agent)
 	if err != nil || a.Binary() == "" {
 		return err
 	}

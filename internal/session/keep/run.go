@@ -90,7 +90,7 @@ func (e ending) decided() bool {
 func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	r := &run{keeper: k}
 	var err error
-	if r.agent, err = agent.Find(k.rec.Agent); err != nil {
+	if r.agent, err = k.Agents.Find(k.rec.Agent); err != nil {
 		return nil, err
 	}
 	if r.guard, err = k.guard(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/session"
 )
 
@@ -40,7 +39,7 @@ func (k *keeper) listens() bool {
 	if k.pty == nil || k.closing {
 		return false
 	}
-	a, err := agent.Find(k.rec.Agent)
+	a, err := k.Agents.Find(k.rec.Agent)
 	return k.atPrompt() || err == nil && a.Row.Steered && (k.turns.seen != nil || !k.rest.last.Time.IsZero())
 }
 

@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/agent/wire"
+)
+
+// Spec is an agent that speaks the Agent Client Protocol, as it is said in a row of ours or in the user's settings. In
+// values of Env and Files {door}, {token} and {model} stand for the address of its model, what opens it, and the name
+// of the model.
+type Spec struct {
+	Name     string
+	NPM      []string // packages with their exact versions, its own first
+	ACP      []string // what to start
+	Provider string   // whose model it asks, by the broker's name
+	Env      map[string]string
+	Files    map[string]string // settings of its own, below its home
+	Mode     string            // by the protocol's id, "" for the agent's own choice
+	Model    string            // if the user names none
+}
+
+// presets are the agents that work without settings of the user's. What else is known of them is in the roster.
+var presets = [...]Spec{
+	{
+		Name: "copilot", ACP: []string{"copilot", "--acp", "--allow-all-tools"}, Model: "gpt-5",
+		Env: map[string]string{"COPILOT_PROVIDER_BASE_URL": "{door}/v1", "COPILOT_PROVIDER_API_KEY": "{token}",
+			"COPILOT_MODEL": "{model}", "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false"},
+	},
+	{
+		Name: "qwen", ACP: []string{"qwen", "--acp"}, Mode: "yolo", Model: "gpt-5",
+		Env: map[string]string{"OPENAI_BASE_URL": "{door}/v1", "OPENAI_API_KEY": "{token}", "OPENAI_MODEL": "{model}"},
+		Files: map[string]string{".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"}},` +
+			`"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false}}`},
+	},
+	{
+		Name: "pi", ACP: []string{"pi-acp"}, Model: "gpt-5",
+		Env: map[string]string{"CCO_DOOR_TOKEN": "{token}", "PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1",
+			"PI_TELEMETRY": "0"},
+		Files: map[string]string{
+			".pi/agent/models.json": `{"providers":{"cco":{"baseUrl":"{door}/v1","api":"openai-completions",` +
+				`"apiKey":"$CCO_DOOR_TOKEN","models":[{"id":"{model}"}]}}}`,
+			".pi/agent/settings.json": `{"defaultProvider":"cco","defaultModel":"{model}","quietStartup":true}`,
+		},
+	},
+}
+
+// SpecError is a row of the settings that can't be an agent.
+type SpecError struct{ Agent, Why string }
+
+func (e *SpecError) Error() string { return "agents." + e.Agent + ": " + e.Why }
+
+var (
+	agentName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
+	npmPackage = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^((?:@[a-z0-9-][a-z0-9._-]*/)?[a-z0-9-][a-z0-9._-]*)@` +
+			`([0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?)$`)
+	})
+)
+
+// Adapter makes an agent of what is said of it. What a preset says holds where this says nothing.
+func (s Spec) Adapter() (Adapter, error) {
+	own, known := roster.Find(s.Name)
+	i := slices.IndexFunc(presets[:], func(p Spec) bool { return p.Name == s.Name })
+	switch {
+	case !agentName().MatchString(s.Name):
+		return Adapter{}, &SpecError{s.Name, "a name has small letters, digits and dashes"}
+	case i >= 0:
+		s = s.over(presets[i])
+	case known:
+		return Adapter{}, &SpecError{s.Name, "cco drives this agent itself"}
+	}
+	r := own
+	r.Name, r.Provider = s.Name, s.Provider
+	if r.Provider == "" {
+		r.Provider = own.Provider
+	}
+	switch {
+	case len(s.ACP) == 0 || filepath.Base(s.ACP[0]) != s.ACP[0]:
+		return Adapter{}, &SpecError{s.Name, `acp says what is started, such as acp = ["copilot", "--acp"]`}
+	case r.Provider == "":
+		return Adapter{}, &SpecError{s.Name, "provider says whose model it asks: anthropic, openai or gemini"}
+	case len(s.NPM) == 0 && r.Package.Name == "":
+		return Adapter{}, &SpecError{s.Name, `npm says what is installed, such as npm = ["@github/copilot@1.0.102"]`}
+	}
+	if !known {
+		r.Programs = []string{s.ACP[0]}
+	}
+	if len(s.NPM) > 0 {
+		r.Package = roster.Package{Node: nodeOfACP, Programs: []string{roster.Linked + s.ACP[0]}}
+	}
+	for i, pkg := range s.NPM {
+		m := npmPackage().FindStringSubmatch(pkg)
+		if m == nil {
+			return Adapter{}, &SpecError{s.Name, fmt.Sprintf("%q is no package with an exact version, such as "+
+				"@github/copilot@1.0.102", pkg)}
+		}
+		if i == 0 {
+			r.Package.Name, r.Package.Version, r.Package.Oldest = m[1], m[2], m[2]
+		} else {
+			r.Package.With = append(r.Package.With, roster.Pin{Name: m[1], Version: m[2]})
+		}
+	}
+	for name := range s.Files {
+		if !filepath.IsLocal(name) {
+			return Adapter{}, &SpecError{s.Name, name + " is no path below a home"}
+		}
+	}
+	return Adapter{Row: r, Command: s.command, Events: event.NewACP, Protocol: true}, nil
+}
+
+// nodeOfACP is the Node that stands beside agents which settings name: npm packages are written for one.
+const nodeOfACP = 22
+
+// over fills in what a row does not say.
+func (s Spec) over(p Spec) Spec {
+	if len(s.ACP) > 0 {
+		p.ACP = s.ACP
+	}
+	p.NPM = s.NPM
+	for _, v := range []struct{ to, from *string }{{&p.Provider, &s.Provider}, {&p.Mode, &s.Mode}, {&p.Model, &s.Model}} {
+		if *v.from != "" {
+			*v.to = *v.from
+		}
+	}
+	merged := func(a, b map[string]string) map[string]string {
+		c := map[string]string{}
+		maps.Copy(c, a)
+		maps.Copy(c, b)
+		return c
+	}
+	p.Env, p.Files = merged(p.Env, s.Env), merged(p.Files, s.Files)
+	return p
+}
+
+// command starts the agent under our driver, which speaks the protocol with it inside the box.
+func (s Spec) command(t Task) Command {
+	provider := s.Provider
+	if provider == "" {
+		provider = row(s.Name).Provider
+	}
+	model := t.Model
+	if model == "" {
+		model = s.Model
+	}
+	door := ""
+	if t.Door != "" {
+		door = "http://" + t.Door + "/" + provider
+	}
+	fill := strings.NewReplacer("{door}", door, "{token}", t.Token, "{model}", model).Replace
+	job := map[string]string{}
+	for name, text := range s.Files {
+		job[name] = fill(text)
+	}
+	argv := slices.Clone(s.ACP)
+	if t.Program != "" {
+		argv[0] = t.Program
+	}
+	env := place(t)
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		env = append(env, name+"="+fill(s.Env[name]))
+	}
+	env = append(env, wire.Variable+"="+string(encode(wire.Job{Argv: argv, Files: job, Dir: t.Workspace,
+		Prompt: prompt(t), Resume: t.Resume, Mode: s.Mode, Model: t.Model})))
+	return Command{Argv: []string{t.Tool, "acp"}, Env: env}
+}
+
+// preset is an agent of ours that speaks the protocol.
+func preset(name string) Adapter {
+	a, err := Spec{Name: name}.Adapter()
+	if err != nil {
+		panic(err) // a test would have seen it
+	}
+	return a
+}

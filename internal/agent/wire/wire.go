@@ -1,0 +1,46 @@
+// Package wire is what cco and its driver of agents that speak the Agent Client Protocol say to each other: the job that
+// the driver gets, and its own words among the agent's updates.
+package wire
+
+// Variable is the driver's environment variable for the job, as JSON. The door's address is filled into it on the way.
+const Variable = "CCO_ACP"
+
+// Job is one turn of an agent.
+type Job struct {
+	Argv   []string          `json:"argv"`
+	Files  map[string]string `json:"files,omitempty"` // below the home: settings that the agent's program reads
+	Dir    string            `json:"dir"`
+	Prompt string            `json:"prompt"`
+	Resume string            `json:"resume,omitempty"` // the session to go on with
+	Mode   string            `json:"mode,omitempty"`
+	Model  string            `json:"model,omitempty"` // that the user has named
+}
+
+// Word is a line of the driver's own. Every other line is an update of the agent's, as it came.
+type Word struct {
+	Say     Say    `json:"cco"`
+	Session string `json:"session,omitempty"` // with Begun
+	Text    string `json:"text,omitempty"`
+	Stop    string `json:"stop,omitempty"`  // with Ended: the protocol's reason
+	Usage   *Usage `json:"usage,omitempty"` // with Ended
+}
+
+// Say is what the driver has to say.
+type Say string
+
+// What the driver says.
+const (
+	Begun    Say = "begun"    // there is a session
+	Ended    Say = "ended"    // the agent has ended its turn
+	Failed   Say = "failed"   // it won't go on: Text
+	Question Say = "question" // the agent wants to know something that only a person can say: Text
+	Note     Say = "note"     // Text
+)
+
+// Usage is the protocol's own count.
+type Usage struct {
+	Input      int64 `json:"inputTokens"`
+	Output     int64 `json:"outputTokens"`
+	CacheRead  int64 `json:"cachedReadTokens"`
+	CacheWrite int64 `json:"cachedWriteTokens"`
+}
