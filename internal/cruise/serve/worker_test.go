@@ -26,8 +26,8 @@ import (
 type lives struct {
 	started, sent, given []string
 	over                 []string // lives that have ended
-	broken               error  // nothing can be started
-	refuses              string // a life that nothing can be sent to
+	broken               error    // nothing can be started
+	refuses              string   // a life that nothing can be sent to
 }
 
 func (e *lives) Start(flow string, _ cruise.State) error {
