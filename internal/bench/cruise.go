@@ -102,8 +102,8 @@ func (c *cruising) back(ctx context.Context, serve *proc.Process, log *os.File) 
 			return next, err
 		}
 	}
-	c.rows = append(c.rows, row{"the same after a kill: until the next engine has all of them", ms(time.Since(start)), "", "",
-		"5 s"})
+	c.rows = append(c.rows, row{"the same after a kill: until the next engine has all of them", ms(time.Since(start)),
+		"", "", "5 s"})
 	return next, nil
 }
 

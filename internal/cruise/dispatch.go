@@ -38,8 +38,8 @@ type Boundaries interface {
 	At(when, step string, in json.RawMessage)
 }
 
-// Dispatch runs the step of that name and gives what came of it. An error is given back only where nothing of it counts,
-// because the process is ending or the phase is elsewhere: the step will run again.
+// Dispatch runs the step of that name and gives what came of it. An error is given back only where nothing of it
+// counts, because the process is ending or the phase is elsewhere: the step will run again.
 func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o Outcome, err error) {
 	defer func() {
 		// A panic would end the process, and do so again at every restart.

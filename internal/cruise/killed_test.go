@@ -98,7 +98,8 @@ func (l *lasting) Ready(_ context.Context, in ReadyIn) error {
 }
 
 func (l *lasting) Take(_ context.Context, in TakeIn) (Took, error) {
-	return named(l, fmt.Sprint("take ", in.Ours, in.Theirs, in.Side), in, func(ctx context.Context, in TakeIn) (Took, error) {
+	key := fmt.Sprint("take ", in.Ours, in.Theirs, in.Side)
+	return named(l, key, in, func(ctx context.Context, in TakeIn) (Took, error) {
 		got, err := l.world.Take(ctx, in)
 		l.all = append(l.all, Commit{ID: got.Head})
 		return got, err
@@ -230,7 +231,8 @@ func (l *lasting) words(st State) string {
 		l.t.Errorf("%v was paid, and %v is counted", l.paid, st.Cost)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s after %d rounds, %v, trouble %q, question %q\n", st.End, st.Round, st.Cost, st.Trouble, st.Question)
+	fmt.Fprintf(&b, "%s after %d rounds, %v, trouble %q, question %q\n", st.End, st.Round, st.Cost, st.Trouble,
+		st.Question)
 	list := func(what string, n int, of func(int) string) {
 		var all []string
 		for i := range n {
@@ -271,7 +273,7 @@ func dear(agent func(Job) (Report, []Commit)) func(Job) (Report, []Commit) {
 	}
 }
 
-// Guards against everything that a kill can do to a phase that goes on from what was saved: a turn that is paid twice or
+// Guards against everything that a kill can do to a phase that goes on from what was saved: a turn that is paid or
 // counted twice, words that are said twice, and a phase that takes another way. It is killed at every boundary of every
 // step and wait, also while it waits out trouble.
 func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
@@ -291,7 +293,9 @@ func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
 			trouble: effects},
 		"what is saved fails at first": {agents: func() func(Job) (Report, []Commit) { return dear(picky) },
 			trouble: func(step, _ string) bool { return step == StepSave }},
-		"the model is overloaded": {agents: func() func(Job) (Report, []Commit) { return failing(3, overloaded, dear(picky)) }},
+		"the model is overloaded": {agents: func() func(Job) (Report, []Commit) {
+			return failing(3, overloaded, dear(picky))
+		}},
 		"the model is overloaded and the forge down": {trouble: effects,
 			agents: func() func(Job) (Report, []Commit) { return failing(2, overloaded, dear(picky)) }},
 		"agents fail at first": {agents: func() func(Job) (Report, []Commit) {

@@ -11,8 +11,8 @@ import (
 const longestWait = time.Hour
 
 // Wait is a wait of a phase for which a look has found nothing to do. The request is looked at meanwhile, less and less
-// often, and none of that is saved: a hundred phases that wait for days would do little else than write down that nothing
-// happened.
+// often, and none of that is saved: a hundred phases that wait for days would do little else than write down that
+// nothing happened.
 type Wait struct {
 	Look  LookIn
 	Known News      // what there was to see

@@ -170,8 +170,8 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 	}
 }
 
-// nameTask asks a model once for the names of a task, and logs what of its answer was not used. What it is is kept: where
-// that can't be, the model is not asked.
+// nameTask asks a model once for the names of a task, and logs what of its answer was not used. The names are kept:
+// where they can't be, the model is not asked.
 func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) (meta cruise.Metadata, err error) {
 	file := filepath.Join(d.dir(in.Phase), "names.json")
 	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &meta) == nil && meta.Branch != "" {
