@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -197,9 +198,10 @@ func (w *waits) wake(id string) {
 	}
 }
 
-func (p *waiter) ID() string              { return p.id }
-func (p *waiter) Full() bool              { return false }
-func (p *waiter) Now() (time.Time, error) { return p.now, nil }
+func (p *waiter) Sleep(time.Duration) error { return errors.New("what it saves is always saved") }
+func (p *waiter) ID() string                { return p.id }
+func (p *waiter) Full() bool                { return false }
+func (p *waiter) Now() (time.Time, error)   { return p.now, nil }
 
 func (p *waiter) Recv(timeout time.Duration) (*cruise.Event, error) {
 	if e := p.take(); e != nil || timeout == 0 {

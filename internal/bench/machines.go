@@ -5,17 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/durable"
 	"github.com/cco-dev/cco/internal/cruise/lease"
 	"github.com/cco-dev/cco/internal/pgtest"
 	"github.com/cco-dev/cco/internal/proc"
@@ -28,7 +23,6 @@ const (
 	sharedMachines = 4
 	takenPhases    = 10
 	takenWithin    = lease.Term + 5*time.Second
-	lifeTries      = 60 // of a phase that can't begin
 )
 
 // onPostgres measures something in a PostgreSQL that syncs what it writes.
@@ -41,147 +35,6 @@ func onPostgres(measure func(context.Context, *pgtest.Server) error) func(contex
 		defer func() { err = errors.Join(err, server.Close()) }()
 		return measure(ctx, server)
 	}
-}
-
-// idle is a world in which a phase can't begin, and is told to try again whenever it asks what to do.
-type idle struct {
-	cruise.Steps
-	send  func(kind string) error
-	tries int
-	start time.Time     // when it was told so first
-	sends time.Duration // what telling it took
-	last  time.Time
-}
-
-func (i *idle) Metadata(context.Context, cruise.MetadataIn) (cruise.Metadata, error) {
-	return cruise.Metadata{Title: "x", Branch: "x"}, nil
-}
-
-func (i *idle) Workspace(context.Context, cruise.WorkspaceIn) (cruise.Workspace, error) {
-	return cruise.Workspace{}, errors.New("no box")
-}
-
-func (i *idle) Close(context.Context, cruise.CloseIn) error { return nil }
-
-func (i *idle) Save(_ context.Context, in cruise.SaveIn) (cruise.Saved, error) {
-	i.last = time.Now()
-	if in.State.Question == "" {
-		return cruise.Saved{}, nil
-	}
-	if i.start.IsZero() {
-		i.start = i.last
-	}
-	kind := cruise.EventResume
-	if i.tries++; i.tries == lifeTries {
-		kind = cruise.EventCleanup
-	}
-	err := i.send(kind)
-	i.sends += time.Since(i.last)
-	return cruise.Saved{}, err
-}
-
-// stepsOf compares recorded steps with rows that are inserted and committed, in the same database.
-func (b *bench) stepsOf(ctx context.Context, server *pgtest.Server) error {
-	address, err := server.Create(ctx)
-	if err != nil {
-		return err
-	}
-	db, err := sql.Open("pgx", address)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	if _, err := store.OpenShared(ctx, db); err != nil {
-		return err
-	}
-	if _, err := db.ExecContext(ctx, `CREATE TABLE bare (n BIGINT PRIMARY KEY, words TEXT NOT NULL)`); err != nil {
-		return err
-	}
-	n, words := 0, strings.Repeat("words ", 30)
-	bare := func() (time.Duration, error) {
-		const rows = 300
-		start := time.Now()
-		for range rows {
-			n++
-			tx, err := db.BeginTx(ctx, nil)
-			if err != nil {
-				return 0, err
-			}
-			if _, err := tx.ExecContext(ctx, `INSERT INTO bare VALUES ($1, $2)`, n, words); err != nil {
-				return 0, errors.Join(err, tx.Rollback())
-			}
-			if err := tx.Commit(); err != nil {
-				return 0, err
-			}
-		}
-		return time.Since(start) / rows, nil
-	}
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		return err
-	}
-	phase := 0
-	step := func() (time.Duration, error) {
-		phase++
-		return oneLife(ctx, db, config, fmt.Sprintf("%08x", phase))
-	}
-	ours, theirs, err := alternate(5, step, bare)
-	if err != nil {
-		return err
-	}
-	b.rows = append(b.rows, row{"a recorded step in PostgreSQL, with its fence, beside an insert and commit there",
-		ms(ours), ms(theirs), ratio(ours, theirs), "4×"})
-	return nil
-}
-
-// oneLife is how long a step takes of a phase that tries again and again.
-func oneLife(ctx context.Context, db *sql.DB, config *pgxpool.Config, phase string) (each time.Duration, err error) {
-	if err := lease.Enqueue(ctx, db, lease.Home{Phase: phase, Account: lease.Account{Host: "h", Login: "ada"},
-		Version: "1"}); err != nil {
-		return 0, err
-	}
-	h := &lease.Holder{Table: &lease.Table{DB: db, Term: time.Hour}, Boot: lease.Boot, Worker: lease.Worker{ID: "bench",
-		Accounts: []string{"h/ada"}, Versions: []string{"1"}, Slots: 100}}
-	if err := h.Register(ctx); err != nil {
-		return 0, err
-	}
-	if _, err := h.Take(ctx); err != nil {
-		return 0, err
-	}
-	h.Begin(phase, lease.Held{Phase: phase, Epoch: h.Held()[phase]})
-	world := &idle{}
-	e, err := durable.OpenShared(ctx, config, h.Executor(), &lease.Fenced{Steps: world, Holder: h}, 1<<20,
-		slog.New(slog.DiscardHandler))
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	world.send = func(kind string) error {
-		return e.Send(phase, cruise.Event{ID: fmt.Sprintf("%s-%d", phase, world.tries), Kind: kind})
-	}
-	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: time.Hour})
-	if err := e.Start(phase, st); err != nil {
-		return 0, err
-	}
-	if _, err := e.Wait(phase); err != nil {
-		return 0, err
-	}
-	n, err := recorded(ctx, db, phase)
-	if err == nil && n < 3*lifeTries {
-		err = fmt.Errorf("only %d steps were recorded", n)
-	}
-	if err != nil {
-		return 0, err
-	}
-	// The engine looks for an end only once a second.
-	return (world.last.Sub(world.start) - world.sends) / time.Duration(n), nil
-}
-
-// recorded is how many steps the lives of a phase have.
-func recorded(ctx context.Context, db *sql.DB, phase string) (n int, err error) {
-	err = db.QueryRowContext(ctx, `SELECT count(*) FROM dbos.operation_outputs WHERE workflow_uuid LIKE $1`,
-		phase+"%").Scan(&n)
-	return n, err
 }
 
 // sharing is a user with phases in a database, and machines that run them.
@@ -295,7 +148,7 @@ func (s *sharing) allWait(ctx context.Context) error {
 	})
 }
 
-// takeover measures how soon the phases of a machine that was killed have a recorded step on another one.
+// takeover measures how soon the phases of a machine that was killed are saved on another one.
 func (b *bench) takeover(ctx context.Context, server *pgtest.Server) (err error) {
 	s, err := b.share(ctx, server, "takeover", 1, takenPhases)
 	if err != nil {
@@ -322,17 +175,15 @@ func (b *bench) takeover(ctx context.Context, server *pgtest.Server) (err error)
 	var first time.Duration
 	err = until(ctx, 50*time.Millisecond, func() (bool, error) {
 		var n int
-		err := s.db.QueryRowContext(ctx, `SELECT count(DISTINCT h.phase) FROM homes h
-			JOIN dbos.operation_outputs o ON o.workflow_uuid LIKE h.phase || '.%'
-			JOIN dbos.workflow_status w ON w.workflow_uuid = o.workflow_uuid AND w.executor_id LIKE h.worker || '.%'
-			WHERE h.epoch = 2`).Scan(&n)
+		err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM homes h JOIN phases p ON p.id = h.phase
+			WHERE h.epoch = 2 AND p.updated_at >= $1`, died.UnixMilli()).Scan(&n)
 		if n > 0 && first == 0 {
 			first = time.Since(died)
 		}
 		return n == takenPhases, err
 	})
-	b.rows = append(b.rows, row{fmt.Sprintf("a machine is killed: until its first phase, and the last of its %d, has a "+
-		"recorded step on another", takenPhases), ms(first) + ", " + ms(time.Since(died)), "lease " + ms(lease.Term), "",
+	b.rows = append(b.rows, row{fmt.Sprintf("a machine is killed: until its first phase, and the last of its %d, is "+
+		"saved on another", takenPhases), ms(first) + ", " + ms(time.Since(died)), "lease " + ms(lease.Term), "",
 		ms(takenWithin)})
 	return err
 }

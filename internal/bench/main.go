@@ -94,9 +94,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 	}{{"shell", b.shell}, {"push", b.push}, {"worktree", b.worktree}, {"pull", b.pull}, {"loop", b.loop}, {"many", b.many},
 		{"keep", b.keep}, {"guard", b.guard}, {"cage", b.caged}, {"forge", b.forge}, {"checks", b.checks},
 		{"cruise", b.cruise},
-		{"machines-step", onPostgres(b.stepsOf)},
 		{"machines-takeover", onPostgres(b.takeover)}, {"machines-wait", onPostgres(b.waitingMachines)},
-		{"week", b.week}, {"agent", b.agent}, {"door", b.door}, {"events", b.events},
+		{"agent", b.agent}, {"door", b.door}, {"events", b.events},
 		{"view-first", b.viewFirst}, {"view-long", b.viewLong}, {"view-late", b.viewLate}, {"view-many", b.viewMany}} {
 		if !strings.Contains(m.name, only) {
 			continue

@@ -13,10 +13,16 @@ type Fencer interface {
 	Within(ctx context.Context, flow string, step func(context.Context) error) error
 }
 
-// unrecorded marks an error after which nothing is recorded of a step: its phase goes on elsewhere.
+// unrecorded marks an error after which nothing of a step counts here: its phase goes on elsewhere.
 type unrecorded interface {
 	error
 	Unrecorded()
+}
+
+// Elsewhere says that an error means that a phase goes on elsewhere.
+func Elsewhere(err error) bool {
+	_, elsewhere := errors.AsType[unrecorded](err)
+	return elsewhere
 }
 
 type flowKey struct{}
@@ -26,14 +32,14 @@ func WithFlow(ctx context.Context, flow string) context.Context {
 	return context.WithValue(ctx, flowKey{}, flow)
 }
 
-// Boundaries is what steps may also be, for tests: they are told when each begins, and when it is done but not yet
-// recorded.
+// Boundaries is what steps may also be, for tests: they are told when each begins, and when it is done but its phase
+// does not know it yet.
 type Boundaries interface {
 	At(when, step string, in json.RawMessage)
 }
 
-// Dispatch runs the step of that name and gives what an engine records of it. An error is given back only where the
-// step must not be recorded, because the process is ending or the phase is elsewhere: the step will run again.
+// Dispatch runs the step of that name and gives what came of it. An error is given back only where nothing of it
+// counts, because the process is ending or the phase is elsewhere: the step will run again.
 func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o Outcome, err error) {
 	defer func() {
 		// A panic would end the process, and do so again at every restart.
@@ -62,7 +68,7 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 		data, err := json.Marshal(out)
 		return Outcome{Out: data}, err
 	}
-	if _, elsewhere := errors.AsType[unrecorded](err); elsewhere || ctx.Err() != nil {
+	if Elsewhere(err) || ctx.Err() != nil {
 		return Outcome{}, err
 	}
 	_, temporary := errors.AsType[*Temporary](err)

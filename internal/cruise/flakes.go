@@ -102,8 +102,7 @@ func (m *machine) intendRerun(head string, c Check) (done bool, err error) {
 	m.st.Reruns = append(m.st.Reruns, Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt,
 		Refused: refused != nil, Due: refused == nil})
 	m.st.Reruns = m.st.Reruns[max(0, len(m.st.Reruns)-maxReruns):]
-	_, refused, done, err = persist[Saved](m, StepSave, SaveIn{Phase: m.ID(), State: *m.st})
-	return err == nil && (done || refused != nil), err
+	return true, m.save()
 }
 
 // readLogs adds what the logs of failed jobs say. A log that can't be read is none.

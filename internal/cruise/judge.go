@@ -18,7 +18,8 @@ func (m *machine) review() error {
 	}
 	todo := m.unjudged()
 	for batch := range slices.Chunk(todo, reviewers) {
-		if m.broke() {
+		paid := slices.ContainsFunc(batch, func(d string) bool { return len(m.st.tries(m.reviewOf(d))) > 0 })
+		if !paid && m.broke() {
 			return nil
 		}
 		if err := m.reviewBatch(batch); err != nil || m.st.Stage != StageReview {
@@ -89,29 +90,38 @@ func (m *machine) unjudged() []string {
 	return todo
 }
 
+// reviewOf names the turns in which a domain is reviewed.
+func (m *machine) reviewOf(domain string) string {
+	return m.key("review-" + domain + "-" + abbrev(m.st.Head) + "-1")
+}
+
 func (m *machine) reviewBatch(domains []string) error {
-	left, wait := domains, firstWait
-	faults := map[string]fault{}
-	for n, try := 1, 1; try <= maxTries && len(left) > 0; n++ {
-		again, err := m.reviewOnce(left, n, faults)
+	faults, wait := map[string]fault{}, firstWait
+	for left := domains; len(left) > 0; {
+		again, err := m.reviewOnce(left, faults)
 		if err != nil || m.st.Stage != StageReview {
 			return err
 		}
 		if err := m.drain(); err != nil || m.st.Stage != StageReview {
 			return err // a cleanup stops the reviewers, and wants no others
 		}
-		passing := slices.IndexFunc(again, func(d string) bool { return faults[d].passes })
-		if left = again; passing < 0 || m.spent() {
-			try++
+		left = slices.DeleteFunc(again, func(d string) bool { return m.st.failures(m.reviewOf(d)) >= maxTries })
+		if i := slices.IndexFunc(left, func(d string) bool { return faults[d].passes }); i >= 0 {
+			again := waitAfter(len(m.st.tries(m.reviewOf(left[i]))))
+			if same, err := m.waitOut("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[left[i]].words,
+				max(wait, again)); err != nil || !same {
+				return err
+			}
+			wait = min(2*wait, troubleTop)
+		}
+		for _, d := range left {
+			m.st.again(m.reviewOf(d))
+		}
+	}
+	for _, d := range domains {
+		if m.st.failures(m.reviewOf(d)) < maxTries {
 			continue
 		}
-		if same, err := m.waitOut("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[again[passing]].words,
-			wait); err != nil || !same {
-			return err
-		}
-		wait = min(2*wait, troubleTop)
-	}
-	for _, d := range left {
 		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
 			return err
 		}
@@ -120,19 +130,25 @@ func (m *machine) reviewBatch(domains []string) error {
 }
 
 // reviewOnce asks every reviewer of a batch at once, and gives those that have to be asked again.
-func (m *machine) reviewOnce(domains []string, n int, faults map[string]fault) (again []string, err error) {
+func (m *machine) reviewOnce(domains []string, faults map[string]fault) (again []string, err error) {
+	jobs := make([]Job, len(domains))
+	for i, d := range domains {
+		jobs[i] = m.job(Reviewer, "", m.st.Spec.Reviewer, reviewPrompt(*m.st, d))
+		jobs[i].Domain = d
+		jobs[i].Key = m.st.try(m.reviewOf(d))
+	}
+	if err := m.save(); err != nil {
+		return nil, err
+	}
 	var pending []Pending
-	for _, d := range domains {
-		job := m.job(Reviewer, fmt.Sprintf("review-%s-%s-%d", d, abbrev(m.st.Head), n), m.st.Spec.Reviewer,
-			reviewPrompt(*m.st, d))
-		job.Domain = d
+	for _, job := range jobs {
 		pending = append(pending, m.Start(StepWork, job))
 	}
 	// Wait for all of them first, so that none is left running alone.
 	reviews := make([]Review, len(domains))
 	for i, d := range domains {
 		var f fault
-		if reviews[i], f, err = m.reviewOf(pending[i]); err != nil {
+		if reviews[i], f, err = m.reviewIn(jobs[i].Key, pending[i]); err != nil {
 			return nil, err
 		}
 		if f.words != "" {
@@ -157,25 +173,32 @@ type fault struct {
 	passes bool
 }
 
-// reviewOf waits for a reviewer. Any failure is a fault of the review, and never an approval.
-func (m *machine) reviewOf(p Pending) (r Review, f fault, err error) {
+// reviewIn waits for a reviewer. Any failure is a fault of the review, and never an approval.
+func (m *machine) reviewIn(key string, p Pending) (r Review, f fault, err error) {
 	var report Report
 	if err := p.Get(&report); err != nil {
 		failure, ok := errors.AsType[*StepError](err)
 		if !ok {
 			return r, f, err
 		}
+		if !failure.Temporary {
+			t := m.st.turnOf(key)
+			t.Over, t.Failed = true, true
+		}
 		return r, fault{words: failure.Msg, passes: failure.Temporary}, nil
 	}
-	m.pay(report)
-	if !report.OK {
-		return r, fault{words: or(report.Error, "it failed"), passes: report.Transient}, nil
+	m.pay(key, report)
+	words := or(report.Error, "it failed")
+	if report.OK {
+		bad := error(nil)
+		if r, bad = ParseReview(report.Answer); bad == nil {
+			return r, fault{}, nil
+		}
+		words = "its answer can't be read: " + bad.Error()
 	}
-	r, bad := ParseReview(report.Answer)
-	if bad != nil {
-		return r, fault{words: "its answer can't be read: " + bad.Error()}, nil
-	}
-	return r, fault{}, nil
+	passes := report.Transient && !m.spent()
+	m.st.turnOf(key).Failed = !passes
+	return r, fault{words: words, passes: passes}, nil
 }
 
 func or(a, b string) string {

@@ -30,12 +30,14 @@ type machine struct {
 	saw   bool      // the last look succeeded, and nothing else was done since
 	told  string    // another's head that the user was asked about, until anything is done after the answer
 	known *News     // what the last look gave, if it succeeded
+	due   bool      // the look that was due when the state was saved is still to be waited for
 }
 
-// Phase carries a phase on from its state until it has ended, or until the engine wants to go on with a new history.
-// It sees the world only through r.
+// Phase carries a phase on from its saved state until it has ended, or until the engine wants to go on with a new
+// history. It sees the world only through r.
 func Phase(r Run, st State) (State, error) {
-	m := &machine{Run: r, st: &st}
+	m := &machine{Run: r, st: &st, due: !st.NextLook.IsZero() && st.looks()}
+	st.adoptOlder()
 	if st.Started.IsZero() {
 		now, err := r.Now()
 		if err != nil {
@@ -51,10 +53,10 @@ func Phase(r Run, st State) (State, error) {
 			return st, m.save() // the next life begins with the saved state
 		}
 		saved, err := m.record(late == maxLate)
-		if err != nil || saved.Shown && !saved.Unread {
+		if err != nil || !saved.Unread {
 			return st, err
 		}
-		// Its end could not be recorded; or something was sent meanwhile, and the sender was told that it will be handled.
+		// Something was sent meanwhile, and the sender was told that it will be handled.
 		if err := m.awaitEvent(firstWait); err != nil {
 			return st, err
 		}
@@ -64,13 +66,18 @@ func Phase(r Run, st State) (State, error) {
 // live goes from stage to stage to the end.
 func (m *machine) live() error {
 	for m.st.Stage != StageEnded && !m.Full() {
-		if err := m.drain(); err != nil {
-			return err
+		if !m.st.inTurn() { // else what was sent is read after the turn, as if nothing had interrupted it
+			if err := m.drain(); err != nil {
+				return err
+			}
 		}
 		if err := m.save(); err != nil {
 			return err
 		}
 		if err := m.postNotes(); err != nil {
+			return err
+		}
+		if err := m.resume(); err != nil {
 			return err
 		}
 		if err := m.next(); err != nil {
@@ -85,7 +92,7 @@ func (m *machine) next() error {
 	if m.st.Paused {
 		return m.pause()
 	}
-	if m.st.Take != "" {
+	if m.st.Take != "" && !m.st.inTurn() {
 		return m.takeSide()
 	}
 	switch m.st.Stage {
@@ -133,25 +140,50 @@ func (m *machine) unknownStage() error {
 	return m.awaitEvent(forever)
 }
 
-// save shows the state to people.
+// resume waits for the look that was due when the state was saved, so that a restart neither forgets it nor has all
+// phases look at once.
+func (m *machine) resume() error {
+	if !m.due {
+		return nil
+	}
+	m.due = false
+	now, err := m.Now()
+	if err != nil || m.st.Paused || !m.st.looks() {
+		return err
+	}
+	m.st.NextLook, m.st.Backoff = m.st.Next(now)
+	if wait := min(m.st.NextLook.Sub(now), lastWait); wait > 0 { // a clock may have been set back
+		return m.awaitEvent(wait)
+	}
+	return nil
+}
+
+// save saves the state.
 func (m *machine) save() error {
 	_, err := m.record(false)
 	return err
 }
 
-// record shows the state to people. A failure to show it must not stop a phase.
+// saveAgain is how often a state is tried to be saved that can't be.
+const saveAgain = 30 * time.Second
+
+// record saves the state. It is all that a later life of the phase knows, so nothing else happens before that is done.
 func (m *machine) record(last bool) (saved Saved, err error) {
-	err = m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st, Last: last}).Get(&saved)
-	if _, ok := errors.AsType[*StepError](err); ok {
-		return Saved{}, nil
+	for wait := firstWait; ; wait = min(2*wait, saveAgain) {
+		err = m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st, Last: last}).Get(&saved)
+		if _, failed := errors.AsType[*StepError](err); !failed {
+			return saved, err
+		}
+		if err := m.Sleep(wait); err != nil {
+			return saved, err
+		}
 	}
-	saved.Shown = err == nil
-	return saved, err
 }
 
 func (m *machine) to(s Stage) {
 	m.st.Stage, m.st.Attempt = s, 0
-	m.st.Trouble, m.st.Waits, m.st.RefusedSince = "", "", time.Time{}
+	m.over()
+	m.st.Trouble, m.st.Waits, m.st.RefusedSince, m.st.NextLook = "", "", time.Time{}, time.Time{}
 }
 
 func (m *machine) end(e End, words string) {
@@ -243,19 +275,18 @@ func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err
 	return r, p, done, err
 }
 
+// key names a turn for ever.
+func (m *machine) key(name string) string {
+	return fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Again, name)
+}
+
 // job is what one agent is asked to do.
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
-		Key: fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Again, name), Phase: m.ID(), Workspace: m.st.Workspace,
+		Key: m.key(name), Phase: m.ID(), Workspace: m.st.Workspace,
 		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost),
 		Kind: m.st.Kind, Round: m.st.Round,
 	}
-}
-
-func (m *machine) pay(r Report) {
-	m.st.Cost += r.Cost
-	m.st.Estimate = m.st.Estimate || r.Estimate
-	m.st.Tokens += r.Tokens
 }
 
 func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Cost >= m.st.Spec.MaxCost }
@@ -285,7 +316,7 @@ func (m *machine) work() error {
 	if err != nil {
 		return err
 	}
-	m.st.Attempt++
+	m.begin()
 	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner,
 		authorPrompt(*m.st, now.Format(time.DateOnly)))
 	job.Message = m.st.Meta.Title
@@ -293,6 +324,7 @@ func (m *machine) work() error {
 	if err != nil || !done {
 		return err
 	}
+	m.over()
 	fault := authorFault(*m.st, report, published)
 	if fault == "" {
 		if m.st.Kind == Validating {

@@ -10,7 +10,7 @@ import (
 
 // fix runs one round: a fresh fixer, its commits pushed, its answers posted.
 func (m *machine) fix() error {
-	if stop := m.stopsBeforeRound(); stop {
+	if !m.st.Underway && m.stopsBeforeRound() {
 		return nil
 	}
 	if err := m.ensure(); err != nil || m.st.Stage != StageFix {
@@ -25,10 +25,10 @@ func (m *machine) fix() error {
 		}
 		m.st.Round++
 	}
+	m.begin()
 	if done, err := m.lend(); err != nil || !done {
 		return err
 	}
-	m.st.Attempt++
 	open := m.st.Ledger.OpenOnes()
 	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt)
 	job := m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open))
@@ -41,10 +41,12 @@ func (m *machine) fix() error {
 		return err
 	}
 	if !report.OK || len(published.Refused) > 0 {
+		m.over()
 		return m.nothingDone(report, published) // what it left answers nothing
 	}
 	said := m.inWords(open, report)
 	if len(published.Commits) == 0 && len(said) == 0 {
+		m.over()
 		return m.nothingDone(report, published)
 	}
 	if done, err := m.attribute(published.Commits, job, report); err != nil || !done {

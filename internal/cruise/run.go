@@ -1,5 +1,5 @@
 // Package cruise carries a task from a plan to a reviewed pull request. A phase is a durable process: what happens next
-// is decided by one function over recorded state, and everything that touches the world is a step that may be repeated.
+// is decided by one function over saved state, and everything that touches the world is a step that may be repeated.
 package cruise
 
 import (
@@ -12,15 +12,16 @@ import (
 // goroutines.
 type Run interface {
 	ID() string
-	// Now is recorded, so that a replay sees the same.
 	Now() (time.Time, error)
 	// Start begins a step, which runs at least once.
 	Start(step string, in any) Pending
-	// Recv waits for an event, as a durable timer and a signal in one; nil means that the time ran out.
+	// Recv waits for an event; nil means that the time ran out.
 	Recv(timeout time.Duration) (*Event, error)
-	// Await is Recv with looks meanwhile that are not recorded; nil also means that there is reason to look. Looked is
-	// when one of them last found nothing new, the zero time if none is known to have.
+	// Await is Recv with looks meanwhile that are not saved; nil also means that there is reason to look. Looked is when
+	// one of them last found nothing new, the zero time if none is known to have.
 	Await(w Wait) (e *Event, looked time.Time, err error)
+	// Sleep waits, whatever is sent.
+	Sleep(d time.Duration) error
 	// Full says that the engine wants to go on with a new history, and the state carried over.
 	Full() bool
 }
@@ -40,7 +41,6 @@ const (
 	EventPause   = "pause"
 	EventResume  = "resume"
 	EventCleanup = "cleanup"
-	EventStir    = "stir" // of an engine to itself: a wait with looks has ended
 )
 
 // Event is something sent to a phase. Its id makes sending twice the same as sending once.

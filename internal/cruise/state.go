@@ -157,7 +157,9 @@ type State struct {
 	Budget    int    `json:"budget,omitempty"` // changed lines; it grows when the user says so
 
 	Round      int         `json:"round"`
-	Attempt    int         `json:"attempt,omitempty"` // of the present stage
+	Attempt    int         `json:"attempt,omitempty"`  // of the present stage
+	Underway   bool        `json:"underway,omitempty"` // that attempt has begun, and nothing was made of it yet
+	Turns      []Turn      `json:"turns,omitempty"`    // of that attempt
 	Judgements []Judgement `json:"judgements,omitempty"`
 	Ledger     Ledger      `json:"ledger"`
 	Held       []Comment   `json:"held,omitempty"`    // from strangers, waiting for the user

@@ -384,7 +384,7 @@ type BaseIn struct {
 	PR    int    `json:"pr"`
 }
 
-// SaveIn is the state as people see it.
+// SaveIn is the state that a phase goes on from, and that people see.
 type SaveIn struct {
 	Phase string `json:"phase"`
 	State State  `json:"state"`
@@ -394,5 +394,4 @@ type SaveIn struct {
 // Saved says whether the end of a phase has to wait, because something was sent to it that it has not read.
 type Saved struct {
 	Unread bool `json:"unread,omitempty"`
-	Shown  bool `json:"-"` // it was saved
 }

@@ -3,7 +3,6 @@ package cruise
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -88,25 +87,6 @@ func (m *machine) lookForActivity() error {
 	return err
 }
 
-// turn runs an agent's job. While its model is down the phase waits and tries again.
-func (m *machine) turn(job Job) (r Report, done bool, err error) {
-	key, wait := job.Key, firstWait
-	for n := 2; ; n++ {
-		if r, done, err = attempt[Report](m, StepWork, job); err != nil || !done {
-			return r, false, err
-		}
-		m.pay(r)
-		if r.OK || !r.Transient || m.spent() {
-			return r, true, nil
-		}
-		if same, err := m.waitOut("the model of "+job.Worker.Agent+": "+r.Error, wait); err != nil || !same {
-			return r, false, err
-		}
-		wait = min(2*wait, troubleTop)
-		job.Key = key + "-" + strconv.Itoa(n)
-	}
-}
-
 // unask takes back what is still to be said about a question.
 func (m *machine) unask() {
 	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
@@ -123,4 +103,14 @@ func (m *machine) askWhy(question, public string) {
 		"says more there.")
 	m.st.Question, m.st.Resume = question, m.st.Stage
 	m.st.Stage = StageAsk
+}
+
+// AskAbout is the state of a phase whose function went wrong again and again: it asks about that, and does nothing else
+// until a person says how to go on.
+func (s State) AskAbout(wrong string) State {
+	if s.Stage != StageAsk && s.Stage != StageEnded {
+		s.Resume, s.Stage = s.Stage, StageAsk
+	}
+	s.Question = wrong + ": `cco cruise logs` says more; `cco cruise resume` tries again, and a newer cco may know better"
+	return s
 }

@@ -3,14 +3,15 @@ package cruise
 import (
 	"context"
 	"reflect"
+	"slices"
 	"time"
 )
 
-// longestWait is how long a phase waits at most until it looks itself again, and records that.
+// longestWait is how long a phase waits at most until it looks itself again, and saves that.
 const longestWait = time.Hour
 
 // Wait is a wait of a phase for which a look has found nothing to do. The request is looked at meanwhile, less and less
-// often, and none of that is recorded: a hundred phases that wait for days would do little else than write down that
+// often, and none of that is saved: a hundred phases that wait for days would do little else than write down that
 // nothing happened.
 type Wait struct {
 	Look  LookIn
@@ -20,19 +21,13 @@ type Wait struct {
 	Until time.Time // the first look after this ends the wait
 }
 
+// looks says that the phase waits between looks.
+func (s *State) looks() bool {
+	return s.PR != nil && slices.Contains([]Stage{StageWatch, StageAsk, StageChecks, StageMerge, StageCompare}, s.Stage)
+}
+
 // Longest is how long an engine waits for an event: longer than the looks take.
 func (w Wait) Longest() time.Duration { return max(w.Until.Sub(w.Due), 0) + 3*lastWait }
-
-// Watch looks until there is reason to end the wait, and tells of that, again and again where it can't: what was found
-// must not stay unsaid until the wait is over. Last is when a look found nothing new.
-func (w Wait) Watch(ctx context.Context, clock func() time.Time, look func(context.Context) (Outcome, error),
-	tell func() error) (last time.Time) {
-	last, stir := w.watch(ctx, clock, look)
-	for pace := (Backoff{}); stir && tell() != nil; pace = pace.Slower() {
-		stir = sleep(ctx, pace.Interval())
-	}
-	return last
-}
 
 // sleep says whether the time has passed before the context ended.
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -44,28 +39,28 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// watch says whether there is reason to end the wait: there is something else to see than is known, a look fails, the
-// machine was away, or this was the last look.
-func (w Wait) watch(ctx context.Context, clock func() time.Time,
-	look func(context.Context) (Outcome, error)) (last time.Time, stir bool) {
+// Watch looks until there is reason to end the wait: there is something else to see than is known, a look fails, the
+// machine was away, or this was the last look. Last is when a look found nothing new.
+func (w Wait) Watch(ctx context.Context, clock func() time.Time,
+	look func(context.Context) (Outcome, error)) (last time.Time) {
 	for since := w.Due; ; since = last {
 		now := clock()
 		due, _ := next(w.Due, w.Pace, now)
 		if !sleep(ctx, min(due.Sub(now), lastWait)) { // a clock may be set back
-			return last, false
+			return last
 		}
 		o, err := look(ctx)
 		if ctx.Err() != nil {
-			return last, false
+			return last
 		}
 		news := News{}
 		now = clock().UTC().Round(0)
 		away := now.Sub(since) > 2*lastWait // since Due at first: what an earlier process saw is not known
 		if err != nil || away || o.Decode(&news) != nil || !w.Known.same(news) {
-			return last, true
+			return last
 		}
 		if last = now; !now.Before(w.Until) {
-			return last, true
+			return last
 		}
 	}
 }
@@ -103,7 +98,7 @@ func next(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
 	return due.Add(pace.Slower().Interval()), pace.Slower()
 }
 
-// Next is when a phase looks again, and how long it waits for that. Of the looks of a wait only the first is recorded.
+// Next is when a phase looks again, and how long it waits for that. Of the looks of a wait only the first is saved.
 func (s State) Next(now time.Time) (time.Time, Backoff) {
 	if s.NextLook.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
 		return s.NextLook, s.Backoff

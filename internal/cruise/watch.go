@@ -243,7 +243,7 @@ func (m *machine) drain() error {
 }
 
 func (m *machine) handleEvent(e *Event) error {
-	if e.Kind == EventStir || !m.st.rememberEvent(e.ID) {
+	if !m.st.rememberEvent(e.ID) {
 		return nil
 	}
 	// A comment is work even while the end is posted. If the phase can't go on, the ledger has it for a later resume.
@@ -349,6 +349,7 @@ func (m *machine) dropQuestion() {
 		m.told, m.st.Foreign = m.st.Foreign, "" // if another's head is still there, the phase asks again
 	}
 	m.st.Again++
+	m.over()
 	m.st.Anew = true
 	m.st.Ledger.Forget()
 	if m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {

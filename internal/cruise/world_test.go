@@ -43,6 +43,12 @@ func (r *memory) Recv(timeout time.Duration) (*Event, error) {
 	return nil, nil // as the port says
 }
 
+func (r *memory) Sleep(d time.Duration) error {
+	r.count()
+	r.now = r.now.Add(d)
+	return nil
+}
+
 func (r *memory) Await(w Wait) (*Event, time.Time, error) { return once(r.Recv, w) }
 
 // once lets the phase itself make the first look of a wait.

@@ -29,8 +29,6 @@ type Phases struct {
 	Wrap func(cruise.Steps) cruise.Steps
 	// Quiet is how long a phase waits for further comments; 0 is the usual time.
 	Quiet time.Duration
-	// Life is how many steps a life of a phase may have; 0 is the usual number.
-	Life int
 	// Term is how long machines keep their phases without a beat; 0 is the usual time.
 	Term time.Duration
 	// Version is that of the states that a worker can go on from; "" is the present one.

@@ -3,9 +3,9 @@ package phases
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,7 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/durable"
+	"github.com/cco-dev/cco/internal/cruise/engine"
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
@@ -50,10 +50,10 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 		if a.Wrap != nil {
 			doing = a.Wrap(doer)
 		}
-		e, err := durable.Open(ctx, filepath.Join(a.Dirs.Data, "cruise.db"), doing, a.Life, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return nil, err
+		for _, name := range []string{"", "-wal", "-shm"} { // an older cco's record of steps, which nobody needs
+			_ = os.Remove(filepath.Join(a.Dirs.Data, "cruise.db"+name))
 		}
+		e := a.runner(svc.Store, doing, time.Now)
 		doer.Watch.Wake = func(phase string) { _ = wake(svc.Store, e, phase) }
 		return e, nil
 	}
@@ -74,6 +74,20 @@ type workspaces struct {
 // RemoveWorkspace moves a phase's workspace, and those of its turns, to the graveyard.
 func (w workspaces) RemoveWorkspace(ctx context.Context, id string, force bool) ([]string, error) {
 	return w.keeping.RemoveWorkspace(ctx, id, force)
+}
+
+// runner runs phases on this machine.
+func (a *Phases) runner(st *store.Store, doing cruise.Steps, now func() time.Time) *engine.Engine {
+	return &engine.Engine{Steps: doing, Now: now, Report: a.IO.Progress,
+		Saved: func(ctx context.Context, phase string) (cruise.State, error) {
+			p, err := st.Phase(ctx, phase)
+			if err != nil {
+				return cruise.State{}, err
+			}
+			return serve.StateOf(p)
+		},
+		Log: func(phase, words string) { _ = st.Log(context.Background(), phase, now(), words) },
+	}
 }
 
 // doer carries out steps on this machine.

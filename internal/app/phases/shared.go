@@ -4,24 +4,20 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/database"
-	"github.com/cco-dev/cco/internal/cruise/durable"
 	"github.com/cco-dev/cco/internal/store"
 )
 
 // shared is the database that machines share, opened once for a process: a command that follows a phase asks it often.
 type shared struct {
-	mu     sync.Mutex
-	opened *database.Database
-	store  *store.Shared
+	mu    sync.Mutex
+	store *store.Shared
 }
 
 // OpenShared opens the database that the user's settings name, nil if they name none.
@@ -44,7 +40,7 @@ func (a *Phases) OpenShared(ctx context.Context) (*store.Shared, error) {
 		db.Close()
 		return nil, fmt.Errorf("%s: %w", db.Name, err)
 	}
-	a.shared.opened, a.shared.store = db, s
+	a.shared.store = s
 	return s, nil
 }
 
@@ -68,9 +64,4 @@ func (a *Phases) openDatabase(ctx context.Context, cfg config.Config) (*sql.DB, 
 		return nil, err
 	}
 	return db.DB, nil
-}
-
-// openEngine opens the engine in the shared database.
-func (a *Phases) openEngine(ctx context.Context, steps cruise.Steps, executor string) (*durable.Engine, error) {
-	return durable.OpenShared(ctx, a.shared.opened.Config, executor, steps, a.Life, slog.New(slog.DiscardHandler))
 }

@@ -121,11 +121,7 @@ func (a *Phases) work(ctx context.Context, svc *session.Service, cfg config.Conf
 		if a.Wrap != nil {
 			doing = a.Wrap(doing)
 		}
-		e, err := a.openEngine(ctx, doing, holder.Executor())
-		if err != nil {
-			return nil, err
-		}
-		e.SetClock(holder.Now)
+		e := a.runner(svc.Store, doing, holder.Now)
 		doer.Watch.Wake = func(phase string) { // it is only a hint
 			err := holder.Wake(ctx, phase, func(flow string) error { return e.Send(flow, hint()) })
 			if _, elsewhere := errors.AsType[*lease.LostError](err); elsewhere {

@@ -333,7 +333,7 @@ func dying(t *testing.T, on place, bin, calm string, l life) (kills int) {
 	var stops []func()
 	for _, m := range f.machines {
 		m.Env = append(m.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed),
-			"CRASH_MAX="+strconv.Itoa(l.most), "CRASH_LIFE=50", "CRASH_EACH=2")
+			"CRASH_MAX="+strconv.Itoa(l.most), "CRASH_EACH=2")
 		stops = append(stops, supervise(t, m, absence))
 	}
 	rng := rand.New(rand.NewPCG(uint64(l.seed), 0)) // the same each time is what is wanted
@@ -413,7 +413,7 @@ func TestOthersActWhileMachinesDie(t *testing.T) {
 			f := newFleet(t, cruisetest.New, bin, 3)
 			log := filepath.Join(f.user.Home, "kills.log")
 			for _, m := range f.machines {
-				m.Env = append(m.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_EACH=1", "CRASH_MAX=1000", "CRASH_LIFE=50",
+				m.Env = append(m.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_EACH=1", "CRASH_MAX=1000",
 					"CRASH_ONLY="+strings.Join(c.steps, ","))
 				defer supervise(t, m, absence)()
 			}

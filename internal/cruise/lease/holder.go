@@ -179,9 +179,6 @@ func (h *Holder) Take(ctx context.Context) ([]Held, error) {
 	return got, nil
 }
 
-// Executor names this process for the engine: another process of the worker is another one.
-func (h *Holder) Executor() string { return fmt.Sprintf("%s.%d", h.Worker.ID, h.incarnation) }
-
 // Account is the account that a phase belongs to.
 func (h *Holder) Account(ctx context.Context, phase string) (account string, err error) {
 	err = h.Table.DB.QueryRowContext(ctx, `SELECT account FROM homes WHERE phase = $1`, phase).Scan(&account)

@@ -34,7 +34,7 @@ func TestALifeThatCouldNotBeStartedIsBegunAgain(t *testing.T) {
 // end ends a phase as its worker does.
 func (p *place) end(t *testing.T) {
 	t.Helper()
-	st := must.Get(stateOf(must.Get(p.Store.Phase(t.Context(), phase))(t)))(t)
+	st := must.Get(StateOf(must.Get(p.Store.Phase(t.Context(), phase))(t)))(t)
 	st.Stage, st.End = cruise.StageEnded, cruise.EndRounds
 	rec := must.Get(steps.Record(phase, st, time.Now()))(t)
 	must.Get(p.Store.EndPhase(lease.WithEpoch(t.Context(), p.Holder.Held()[phase]), rec, st.Seen, false))(t)
@@ -56,7 +56,7 @@ func TestWhatIsSentWhileAPhaseEndsRevivesIt(t *testing.T) {
 		must.Do(t, a.Store.DB().QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE wait_event_type = 'Lock' AND datname = current_database()`).Scan(&n))
 	}
-	st := must.Get(stateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t)
+	st := must.Get(StateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t)
 	st.Stage, st.End = cruise.StageEnded, cruise.EndRounds
 	rec := must.Get(steps.Record(phase, st, time.Now()))(t)
 	must.Get(lock.ExecContext(t.Context(), `UPDATE phases SET ended = 1, state = $2 WHERE id = $1`, phase,
@@ -85,7 +85,7 @@ func TestTwoWhoReviveAPhaseDoSoOnce(t *testing.T) {
 				must.Do(t, a.queue().Send(t.Context(), phase, cruise.Event{ID: "e1", Kind: cruise.EventResume, At: time.Now()}))
 				must.Do(t, a.Holder.Beat(t.Context()))
 				a.take(t)
-				st := must.Get(stateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t)
+				st := must.Get(StateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t)
 				st.Cost = 5
 				rec := must.Get(steps.Record(phase, st, time.Now()))(t)
 				must.Do(t, a.Store.SavePhase(lease.WithEpoch(t.Context(), a.Holder.Held()[phase]), rec))
@@ -99,7 +99,7 @@ func TestTwoWhoReviveAPhaseDoSoOnce(t *testing.T) {
 	}
 	must.Do(t, slow.Send(t.Context(), phase, cruise.Event{ID: "e2", Kind: cruise.EventResume, At: time.Now()}))
 	<-done
-	if st := must.Get(stateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t); st.Cost != 5 {
+	if st := must.Get(StateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t); st.Cost != 5 {
 		t.Fatalf("what it spent is forgotten: life %d, %v", st.Flow, st.Cost)
 	}
 }

@@ -75,7 +75,7 @@ func (q *Queue) Send(ctx context.Context, id string, ev cruise.Event) error {
 }
 
 func (q *Queue) revive(ctx context.Context, tx *sql.Tx, p store.Phase, ev cruise.Event) (store.Phase, error) {
-	st, err := stateOf(p)
+	st, err := StateOf(p)
 	if err != nil {
 		return p, err
 	}

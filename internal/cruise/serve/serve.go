@@ -25,14 +25,14 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Engine runs phases durably.
+// Engine runs phases.
 type Engine interface {
+	// Start begins a life of a phase from a saved state. One that was begun is not begun again.
 	Start(flow string, st cruise.State) error
 	Send(flow string, ev cruise.Event) error
-	// Dead lists the lives that go on no more, whether their phases have ended or not.
-	Dead() ([]string, error)
-	// Forget removes what is recorded of lives.
-	Forget(flows []string) error
+	// Runs says whether a life is under way here, and GiveUp ends one.
+	Runs(flow string) bool
+	GiveUp(flow string)
 	Close() error
 }
 
@@ -40,7 +40,7 @@ type Engine interface {
 type Server struct {
 	Data  string
 	Store *store.Store
-	// Open opens the engine, which carries on what was under way.
+	// Open opens the engine.
 	Open func(ctx context.Context) (Engine, error)
 	Now  func() time.Time
 	// Inbox keeps what was sent to phases until they have read it.
@@ -123,13 +123,9 @@ func (s *Server) locked(do func() error) (err error) {
 	return do()
 }
 
-// adopt starts phases that were recorded but never reached the engine, because cco was killed in between.
+// adopt goes on with every phase that has not ended, from the state that it saved last.
 func (s *Server) adopt(ctx context.Context) error {
 	before := steps.LastLife(s.Data)
-	// First the lives that another version recorded: only phases that can go on may be adopted.
-	if err := s.tend(ctx); err != nil {
-		return err
-	}
 	list, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return err
@@ -142,7 +138,7 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		st, err := stateOf(full)
+		st, err := StateOf(full)
 		if err != nil {
 			continue // `cco cruise status` says what is wrong with it, and the others must go on
 		}
@@ -153,22 +149,8 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err := s.deliver(ctx, p.ID, st); err != nil {
 			return err
 		}
-		if err := s.wakeLate(p, st); err != nil {
-			return err
-		}
 	}
 	return nil
-}
-
-// wakeLate wakes a phase that was saved in the future: the clock was set back while no engine ran, and the phase would
-// wait until the time that it had planned.
-func (s *Server) wakeLate(p store.Phase, st cruise.State) error {
-	now := s.Now().UTC()
-	if !p.Updated.After(now) {
-		return nil
-	}
-	return s.engine.Send(cruise.FlowID(p.ID, st.Flow), cruise.Event{ID: fmt.Sprintf("%s%x", p.ID, now.UnixNano()),
-		Kind: cruise.EventWake, At: now})
 }
 
 // deliver sends a phase the events that it has not read, because cco was killed before it sent them.
@@ -183,59 +165,6 @@ func (s *Server) deliver(ctx context.Context, id string, st cruise.State) error 
 		}
 	}
 	return nil
-}
-
-// tend restarts phases that the engine has given up though their record says that they live: it could not record their
-// steps, because the disk was full or its database locked for too long. They go on from the last saved state, and find
-// the steps since then already done.
-func (s *Server) tend(ctx context.Context) error {
-	dead, err := s.engine.Dead()
-	if err != nil {
-		return err
-	}
-	var over []string
-	defer func() { _ = s.engine.Forget(over) }() // the next time may go better
-	for _, flow := range dead {
-		p, err := s.Store.Phase(ctx, cruise.PhaseOf(flow))
-		if _, gone := errors.AsType[*store.PhaseNotFoundError](err); gone {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		st, err := stateOf(p)
-		if err != nil {
-			continue // it can't be read; the user may repair it
-		}
-		if p.Ended || cruise.FlowID(p.ID, st.Flow) != flow {
-			over = append(over, flow) // its state is in the store, and its comments in the journal
-			continue
-		}
-		st.Flow++
-		if err := s.start(ctx, startRequest{ID: p.ID, State: st}); err != nil {
-			return err
-		}
-		if err := s.deliver(ctx, p.ID, st); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tending is how often tend runs.
-const tending = 10 * time.Second
-
-func (s *Server) tendAlways(ctx context.Context) {
-	tick := time.NewTicker(tending)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			_ = s.tend(ctx) // the next time may go better
-		}
-	}
 }
 
 func (s *Server) listen() (net.Listener, error) {
@@ -255,9 +184,6 @@ func (s *Server) serve(ctx context.Context, l net.Listener) error {
 	if s.Listen != nil && s.Hook != nil {
 		go func() { failed <- hooks.Serve(s.Listen) }()
 	}
-	tended, stop := context.WithCancel(ctx)
-	defer stop()
-	go s.tendAlways(tended)
 	defer steps.ShowLife(ctx, s.Data, s.Now)()
 	if s.Ready != nil {
 		s.Ready()
@@ -344,7 +270,7 @@ func (s *Server) plain(mux *http.ServeMux) {
 func (s *Server) start(ctx context.Context, r startRequest) error {
 	flow := cruise.FlowID(r.ID, r.State.Flow)
 	if p, err := s.Store.Phase(ctx, r.ID); err == nil {
-		if was, err := stateOf(p); err == nil && was.Flow >= r.State.Flow {
+		if was, err := StateOf(p); err == nil && was.Flow >= r.State.Flow {
 			if p.Ended || was.Flow > r.State.Flow {
 				return nil // it ended meanwhile, and its record is gone
 			}
@@ -412,7 +338,7 @@ func (s *Server) hand(ctx context.Context, r sendRequest) error {
 	if err != nil {
 		return err
 	}
-	st, err := stateOf(p)
+	st, err := StateOf(p)
 	if err != nil {
 		return err
 	}
@@ -426,6 +352,8 @@ func (s *Server) hand(ctx context.Context, r sendRequest) error {
 		if err := s.start(ctx, startRequest{ID: r.ID, State: st}); err != nil {
 			return err
 		}
+	} else if err := s.engine.Start(cruise.FlowID(r.ID, st.Flow), st); err != nil { // its record was not readable before
+		return err
 	}
 	return s.engine.Send(cruise.FlowID(r.ID, st.Flow), r.Event)
 }
@@ -455,7 +383,8 @@ func handle[R any](do func(context.Context, R) error) http.HandlerFunc {
 	}
 }
 
-func stateOf(p store.Phase) (st cruise.State, err error) {
+// StateOf is what a recorded phase goes on from.
+func StateOf(p store.Phase) (st cruise.State, err error) {
 	if err := json.Unmarshal(p.State, &st); err != nil {
 		return st, fmt.Errorf("read phase %s: %w", p.ID, err)
 	}
@@ -464,6 +393,6 @@ func stateOf(p store.Phase) (st cruise.State, err error) {
 
 // Flow names the present life of a recorded phase.
 func Flow(p store.Phase) (string, error) {
-	st, err := stateOf(p)
+	st, err := StateOf(p)
 	return cruise.FlowID(p.ID, st.Flow), err
 }

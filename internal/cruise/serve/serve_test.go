@@ -3,12 +3,10 @@ package serve
 import (
 	"context"
 	"errors"
-	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,21 +24,14 @@ type engine struct {
 	mu      sync.Mutex
 	started []string
 	sent    []string
-	dead    map[string]bool
-	forgot  []string
-}
-
-func (e *engine) Forget(flows []string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.forgot = append(e.forgot, flows...)
-	return nil
 }
 
 func (e *engine) Start(flow string, _ cruise.State) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.started = append(e.started, flow)
+	if !slices.Contains(e.started, flow) {
+		e.started = append(e.started, flow)
+	}
 	return nil
 }
 
@@ -51,15 +42,16 @@ func (e *engine) Send(flow string, ev cruise.Event) error {
 	return nil
 }
 
-func (e *engine) Dead() ([]string, error) { return slices.Sorted(maps.Keys(e.dead)), nil }
-func (e *engine) Close() error            { return nil }
+func (e *engine) Runs(string) bool { return true }
+func (e *engine) GiveUp(string)    {}
+func (e *engine) Close() error     { return nil }
 
 func newServer(t *testing.T) (*Server, *engine) {
 	t.Helper()
 	data := t.TempDir()
 	db := must.Get(store.Open(t.Context(), filepath.Join(data, "cco.db")))(t)
 	t.Cleanup(func() { _ = db.Close() })
-	e := &engine{dead: map[string]bool{}}
+	e := &engine{}
 	s := &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Store: db}, engine: e}
 	s.Open = func(context.Context) (Engine, error) { return e, nil }
 	return s, e
@@ -106,48 +98,6 @@ func client(s *Server, launch func() error) *Client {
 	return &Client{Data: s.Data, Launch: launch, Report: func(string, ...any) {}}
 }
 
-// Guards against a phase that looks no more for a day, because the clock was set back by a day while no engine ran.
-func TestAPhaseOfTheFutureIsWoken(t *testing.T) {
-	t.Parallel()
-	s, e := newServer(t)
-	save(t, s, "aaaaaaaa", state(cruise.StageWatch))
-	run(t, s)
-	if len(e.sent) != 0 {
-		t.Errorf("sent %v", e.sent)
-	}
-	late, f := newServer(t)
-	save(t, late, "aaaaaaaa", state(cruise.StageWatch))
-	late.Now = func() time.Time { return time.Now().Add(-24 * time.Hour) }
-	run(t, late)
-	if len(f.sent) != 1 || !strings.HasPrefix(f.sent[0], "aaaaaaaa ") {
-		t.Errorf("sent %v", f.sent)
-	}
-}
-
-// Guards against a phase that the engine has given up, because it could not write: its record says that it lives.
-func TestAPhaseThatIsDeadForTheEngineIsTakenUpAgain(t *testing.T) {
-	t.Parallel()
-	s, e := newServer(t)
-	save(t, s, "aaaaaaaa", state(cruise.StageFix))
-	save(t, s, "bbbbbbbb", state(cruise.StageWatch))
-	save(t, s, "cccccccc", state(cruise.StageEnded))
-	e.dead["aaaaaaaa"], e.dead["cccccccc"], e.dead["dddddddd"] = true, true, true
-	must.Do(t, s.Inbox.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment},
-		func() error { return nil }))
-	run(t, s)
-	slices.Sort(e.started) // what is begun or sent again is known by its name
-	if want := []string{"aaaaaaaa.1", "aaaaaaaa.1", "bbbbbbbb"}; !slices.Equal(e.started, want) {
-		t.Errorf("started %v, want %v", e.started, want)
-	}
-	// The phase that has ended can be resumed from the store; one that nobody knows may be another's.
-	if want := []string{"cccccccc"}; !slices.Equal(slices.Compact(e.forgot), want) {
-		t.Errorf("forgot %v, want %v", e.forgot, want)
-	}
-	if want := []string{"aaaaaaaa.1 e1", "aaaaaaaa.1 e1"}; !slices.Equal(e.sent, want) {
-		t.Errorf("sent %v, want %v", e.sent, want)
-	}
-}
-
 // Guards against one record that can't be read, which keeps every phase from running.
 func TestOnePhaseThatCanNotBeReadStopsNoOther(t *testing.T) {
 	t.Parallel()
@@ -160,9 +110,8 @@ func TestOnePhaseThatCanNotBeReadStopsNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.dead["aaaaaaaa"], e.dead["bbbbbbbb"] = true, true
 	run(t, s)
-	if want := []string{"bbbbbbbb.1", "bbbbbbbb.1"}; !slices.Equal(e.started, want) {
+	if want := []string{"bbbbbbbb"}; !slices.Equal(e.started, want) {
 		t.Errorf("started %v, want %v", e.started, want)
 	}
 }

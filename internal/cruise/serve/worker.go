@@ -41,15 +41,13 @@ type Worker struct {
 	under    sync.WaitGroup
 }
 
-// GiverUp is an engine that can end a life for good, wherever it runs.
-type GiverUp interface {
-	GiveUp(flow string) error
-}
-
 // UnfitError says why this worker can't run a phase.
 type UnfitError struct{ Why string }
 
 func (e *UnfitError) Error() string { return e.Why }
+
+// tending is how often a worker looks after lives that have ended, and what machines tell each other.
+const tending = 10 * time.Second
 
 // again is when something that failed on this machine is tried again.
 const again = 10 * time.Second
@@ -190,7 +188,8 @@ func (w *Worker) workAlways(ctx context.Context) {
 		}
 		if w.Now().Sub(tended) >= tending {
 			tended = w.Now()
-			w.Trouble(errors.Join(w.tendHeld(ctx), w.tick(ctx)))
+			w.tendHeld()
+			w.Trouble(w.tick(ctx))
 		}
 		select {
 		case <-ctx.Done():
@@ -210,6 +209,7 @@ func (w *Worker) tick(ctx context.Context) error {
 // turn gives up what was lost, takes what waits, begins what is new here and delivers what was sent.
 func (w *Worker) turn(ctx context.Context) error {
 	for _, h := range w.Holder.Gone() {
+		w.engine.GiveUp(w.Holder.Begun(h))
 		w.abandon(ctx, h.Phase)
 	}
 	if err := w.endHomes(ctx); err != nil {
@@ -307,11 +307,7 @@ func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
 	if err := w.Store.SavePhase(lease.WithEpoch(ctx, h.Epoch), rec); err != nil {
 		return err
 	}
-	if g, ok := w.engine.(GiverUp); ok {
-		if err := g.GiveUp(before); err != nil {
-			return err
-		}
-	}
+	w.engine.GiveUp(before)
 	if _, err := w.Store.Unread(ctx, p.ID, st.Seen); err != nil { // which forgets what it has read
 		return err
 	}
@@ -325,25 +321,17 @@ func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
 	return nil
 }
 
-// tendHeld restarts lives that the engine has given up, and forgets those that are over.
-func (w *Worker) tendHeld(ctx context.Context) error {
-	dead, err := w.engine.Dead()
-	if err != nil {
-		return err
-	}
-	var over []string
-	for _, flow := range dead {
-		id := cruise.PhaseOf(flow)
-		epoch, held := w.Holder.Held()[id]
-		if !held {
-			continue // another's; or it has ended, and who ended it forgets it
-		}
-		if w.Holder.Begun(lease.Held{Phase: id, Epoch: epoch}) == flow {
+// tendHeld has phases begun again that are here and whose lives have ended because they were not for a moment.
+func (w *Worker) tendHeld() {
+	for id, epoch := range w.Holder.Held() {
+		flow := w.Holder.Begun(lease.Held{Phase: id, Epoch: epoch})
+		w.mu.Lock()
+		begins := w.Now().Before(w.settling[id])
+		w.mu.Unlock()
+		if flow != "" && !begins && !w.engine.Runs(flow) {
 			w.Holder.Unbegin(flow) // the next turn begins another
 		}
-		over = append(over, flow)
 	}
-	return w.engine.Forget(over)
 }
 
 // deliverMail gives the phases here what was sent to them.

@@ -25,9 +25,9 @@ import (
 // lives is an engine that notes what it is told.
 type lives struct {
 	started, sent, given []string
-	dead                 []string
-	broken               error  // nothing can be started
-	refuses              string // a life that nothing can be sent to
+	over                 []string // lives that have ended
+	broken               error    // nothing can be started
+	refuses              string   // a life that nothing can be sent to
 }
 
 func (e *lives) Start(flow string, _ cruise.State) error {
@@ -44,10 +44,11 @@ func (e *lives) Send(flow string, ev cruise.Event) error {
 	e.sent = append(e.sent, flow+" "+ev.ID)
 	return nil
 }
-func (e *lives) Dead() ([]string, error)  { return e.dead, nil }
-func (e *lives) Forget([]string) error    { e.dead = nil; return nil }
-func (e *lives) GiveUp(flow string) error { e.given = append(e.given, flow); return nil }
-func (e *lives) Close() error             { return nil }
+func (e *lives) Runs(flow string) bool {
+	return slices.Contains(e.started, flow) && !slices.Contains(e.over, flow)
+}
+func (e *lives) GiveUp(flow string) { e.given = append(e.given, flow) }
+func (e *lives) Close() error       { return nil }
 
 // term is a lease that no test outlives, because its workers beat only when it says so.
 const term = time.Hour
@@ -153,6 +154,7 @@ func TestAPhaseGoesFromMachineToMachine(t *testing.T) {
 	must.Do(t, a.Holder.Beat(t.Context())) // it was only stopped
 	a.take(t)
 	same(t, "a left", a.left, phase)
+	same(t, "a gave up", a.engine.given[1:], phase+".1")
 	same(t, "a started", a.engine.started, phase+".1")
 	ctx := lease.WithEpoch(t.Context(), 1)
 	if err := a.Store.SavePhase(ctx, must.Get(steps.Record(phase, st, time.Now()))(t)); err == nil {
@@ -167,7 +169,7 @@ func TestAPhaseThatHasEndedLeavesAndComesBack(t *testing.T) {
 	must.Do(t, b.queue().Start(t.Context(), phase, cruise.NewState(cruise.Spec{Task: "x"})))
 	a.take(t)
 	rec := must.Get(a.Store.Phase(t.Context(), phase))(t)
-	st := must.Get(stateOf(rec))(t)
+	st := must.Get(StateOf(rec))(t)
 	st.Stage, st.End = cruise.StageEnded, cruise.EndRounds
 	must.Do(t, a.Store.SavePhase(lease.WithEpoch(t.Context(), 1), must.Get(steps.Record(phase, st, time.Now()))(t)))
 	a.take(t)
@@ -199,14 +201,17 @@ func TestAnUnfitPhaseIsForOthers(t *testing.T) {
 	}
 }
 
-// Guards against a phase whose life the engine has given up, on a machine that lives.
+// Guards against a phase whose life has ended, on a machine that lives.
 func TestADeadLifeIsBegunAgain(t *testing.T) {
 	address := pgtest.Start(t).Database(t)
 	a := newPlace(t, address, "a")
 	must.Do(t, a.queue().Start(t.Context(), phase, cruise.NewState(cruise.Spec{Task: "x"})))
 	a.take(t)
-	a.engine.dead = []string{phase + ".1", "deadbeef.7"}
-	must.Do(t, a.tendHeld(t.Context()))
+	a.tendHeld()
+	a.take(t)
+	same(t, "started", a.engine.started, phase+".1")
+	a.engine.over = []string{phase + ".1"}
+	a.tendHeld()
 	a.take(t)
 	same(t, "started", a.engine.started, phase+".1", phase+".2")
 }

@@ -94,9 +94,8 @@ func (d *Doer) Take(ctx context.Context, in cruise.TakeIn) (got cruise.Took, err
 	if err != nil {
 		return got, err
 	}
-	remote, err := f.Repository(ctx)
-	got.At = remote.Now
-	return got, temporary(err)
+	got.At, err = d.there(ctx, f, in.Phase, in.Theirs)
+	return got, err
 }
 
 // choose finds the head to go on from: theirs, or one that joins both.

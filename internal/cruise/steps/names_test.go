@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -75,10 +76,11 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 		log[1].Text != "branch add-a-flag is taken: it is add-a-flag-4" {
 		t.Errorf("log %+v", log)
 	}
-	in.Spec.Task = "main"
+	in.Phase, in.Spec.Task = "00000003", "main"
 	if m, err := d.Metadata(t.Context(), in); err != nil || m.Branch != "main-2" {
 		t.Errorf("%+v, %v", m, err)
 	}
+	in.Phase = "00000004"
 	// Guards against a name that no branch can have, because another is its directory.
 	d.Ask = func(context.Context, cruise.Worker, string) (string, error) {
 		return `{"pr_title":"Flag it","branch_name":"add-a-flag-3/Now"}`, nil
@@ -91,5 +93,64 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	_, err = d.Metadata(t.Context(), in)
 	if _, ok := errors.AsType[*cruise.Temporary](err); !ok {
 		t.Errorf("a forge that is down gives %v", err)
+	}
+}
+
+// Guards against a model that is asked again after every kill, and against one that is asked where its answer can't be
+// kept.
+func TestAModelNamesATaskOnce(t *testing.T) {
+	gittest.Home(t)
+	repo := gittest.New(t)
+	repo.Commit("first")
+	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
+	defer func() { _ = db.Close() }()
+	asked := 0
+	data := t.TempDir()
+	doer := func() *Doer {
+		return &Doer{Data: data, Now: time.Now, Store: db,
+			Forge: func(context.Context, string) (Forge, error) { return names{}, nil },
+			Ask: func(context.Context, cruise.Worker, string) (string, error) {
+				asked++
+				return fmt.Sprintf(`{"pr_title":"Flag it","branch_name":"flag-%d"}`, asked), nil
+			}}
+	}
+	in := cruise.MetadataIn{Phase: "00000002", Spec: cruise.Spec{Task: "Add a flag", Repo: repo.Dir}}
+	for range 2 { // processes
+		if m, err := doer().Metadata(t.Context(), in); err != nil || m.Branch != "flag-1" || asked != 1 {
+			t.Errorf("%+v, asked %d times: %v", m, asked, err)
+		}
+	}
+	data = filepath.Join(data, "file")
+	must.Do(t, os.WriteFile(data, nil, 0o600))
+	if _, err := doer().Metadata(t.Context(), in); err == nil || asked != 1 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+}
+
+// clock is a forge that is only asked for the time.
+type clock struct {
+	Forge
+	now time.Time
+}
+
+func (c *clock) Repository(context.Context) (forge.Repository, error) {
+	c.now = c.now.Add(time.Minute)
+	return forge.Repository{Now: c.now}, nil
+}
+
+// Guards against a word of a person that counts for nothing, because the push that it came after was repeated after a
+// kill and is later now.
+func TestTheTimeOfAPushDoesNotMove(t *testing.T) {
+	f := &clock{now: time.Unix(1_700_000_000, 5)}
+	data := t.TempDir()
+	there := func(commit string) time.Time {
+		return must.Get((&Doer{Data: data}).there(t.Context(), f, "a", commit))(t)
+	}
+	first := there("1111")
+	if again := there("1111"); !again.Equal(first) {
+		t.Errorf("%v, and then %v", first, again)
+	}
+	if next := there("2222"); !next.Equal(first.Add(time.Minute)) {
+		t.Errorf("the next one at %v", next)
 	}
 }

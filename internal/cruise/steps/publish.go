@@ -104,9 +104,27 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error
 	if err := d.NotePush(in.Phase); err != nil {
 		return cruise.Pushed{}, temporary(err)
 	}
-	// The forge's own clock after the push: later comments are about this commit.
+	at, err := d.there(ctx, f, in.Phase, in.New)
+	return cruise.Pushed{At: at}, err
+}
+
+// there is when a commit was surely on the forge, by its own clock: later comments are about it. That is noted when it
+// is asked for first, so that it does not move where a step runs again.
+func (d *Doer) there(ctx context.Context, f Forge, phase, commit string) (at time.Time, err error) {
+	name := filepath.Join(d.dir(phase), "there")
+	data, _ := os.ReadFile(name) // the first time there is none
+	was, stamp, _ := strings.Cut(strings.TrimSpace(string(data)), " ")
+	if at, err = time.Parse(time.RFC3339Nano, stamp); err == nil && was == commit {
+		return at, nil
+	}
 	remote, err := f.Repository(ctx)
-	return cruise.Pushed{At: remote.Now}, temporary(err)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(name), 0o700)
+	}
+	if err == nil {
+		err = whole.Write(name, []byte(commit+" "+remote.Now.UTC().Format(time.RFC3339Nano)+"\n"), 0o600)
+	}
+	return remote.Now, temporary(err)
 }
 
 func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) {

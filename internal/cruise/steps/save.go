@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -20,7 +21,8 @@ import (
 // StateFile is the readable copy of a phase's state in its workspace.
 const StateFile = ".cruise/phase-state.json"
 
-// Save shows the state to people: in the store, in the phase's log, and in its workspace.
+// Save saves the state, which the phase goes on from, and shows it to people: in the phase's log, and in its workspace.
+// What is saved already is not saved again.
 func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {
 	before, _ := d.Store.Phase(ctx, in.Phase) // the first time there is none
 	rec, err := Record(in.Phase, in.State, d.Now())
@@ -30,11 +32,14 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 	var was cruise.State
 	_ = json.Unmarshal(before.State, &was)
 	rec.News = news(was, in.State)
+	same := bytes.Equal(before.State, rec.State) && !before.Ended
 	if rec.Ended {
 		unread, err := d.Inbox.end(ctx, rec, in.State.Seen, in.Last)
 		if err != nil || unread {
 			return cruise.Saved{Unread: unread}, temporary(err)
 		}
+	} else if same {
+		return cruise.Saved{}, nil
 	} else if err := d.Store.SavePhase(ctx, rec); err != nil {
 		return cruise.Saved{}, temporary(err)
 	}
@@ -42,7 +47,10 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 		// Not while the inbox is locked: this waits for a running look, which waits for a forge.
 		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
 	}
-	return cruise.Saved{}, d.show(ctx, in.Phase, was, in.State)
+	if err := d.show(ctx, in.Phase, was, in.State); err != nil {
+		d.log(ctx, in.Phase, "the copy of the state in its workspace is an older one: "+err.Error()) // nothing depends on it
+	}
+	return cruise.Saved{}, nil
 }
 
 // Record is a phase's row in the store.
@@ -250,7 +258,7 @@ func Show(id string, st cruise.State) Shown {
 	return s
 }
 
-// show puts the readable copy into the workspace if it changed. Nothing depends on it, so a failure is only logged.
+// show puts the readable copy into the workspace if it changed.
 func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) error {
 	if is.Workspace.Session == "" || is.Stage == cruise.StageEnded || is.Stage == cruise.StageCleaning {
 		return nil

@@ -7,10 +7,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,6 +25,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Forge is what a phase needs of the place where its pull request lives.
@@ -128,7 +131,10 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 	if err != nil {
 		return cruise.Metadata{}, err
 	}
-	meta := d.nameTask(ctx, in)
+	meta, err := d.nameTask(ctx, in)
+	if err != nil {
+		return meta, temporary(err)
+	}
 	if in.Spec.Branch != "" {
 		meta.Branch = in.Spec.Branch
 		return meta, errors.Join(cruise.CheckBranch(meta.Branch), repo.CheckBranch(ctx, meta.Branch))
@@ -164,18 +170,35 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 	}
 }
 
-// nameTask asks a model for the names of a task, and logs what of its answer was not used.
-func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) cruise.Metadata {
+// nameTask asks a model once for the names of a task, and logs what of its answer was not used. The names are kept:
+// where they can't be, the model is not asked.
+func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) (meta cruise.Metadata, err error) {
+	file := filepath.Join(d.dir(in.Phase), "names.json")
+	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &meta) == nil && meta.Branch != "" {
+		return meta, nil
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), whole.Write(file, []byte("{}\n"), 0o600)); err != nil {
+		return meta, err
+	}
 	answer, err := d.Ask(ctx, in.Spec.Planner, cruise.MetadataPrompt(in.Spec.Task))
 	if err != nil {
 		d.log(ctx, in.Phase, "no model named the task, so the names are its own words: "+err.Error())
-		return cruise.FallbackMetadata(in.Spec.Task)
+		meta = cruise.FallbackMetadata(in.Spec.Task)
+	} else {
+		var notes []string
+		meta, notes = cruise.NameTask(in.Spec.Task, answer)
+		for _, n := range notes {
+			d.log(ctx, in.Phase, n)
+		}
 	}
-	meta, notes := cruise.NameTask(in.Spec.Task, answer)
-	for _, n := range notes {
-		d.log(ctx, in.Phase, n)
+	if ctx.Err() != nil {
+		return meta, ctx.Err() // it was not the model that failed
 	}
-	return meta
+	data, err := json.Marshal(meta)
+	if err != nil {
+		return meta, err
+	}
+	return meta, whole.Write(file, data, 0o600)
 }
 
 // free says whether a branch is unused: by the user, by other phases, and on the forge.

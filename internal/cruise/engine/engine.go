@@ -1,0 +1,377 @@
+// Package engine runs phases: each is a goroutine in this process that goes on from the state that it saved last.
+// Nothing else is recorded, so that every step may run again, and looks first whether its work is already done.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise"
+)
+
+// Engine runs phases.
+type Engine struct {
+	Steps cruise.Steps
+	// Saved gives the state that a phase saved last.
+	Saved func(ctx context.Context, phase string) (cruise.State, error)
+	Now   func() time.Time
+	// Log adds a line to the log of a phase, and Report tells whoever watches this process.
+	Log    func(phase, words string)
+	Report func(format string, args ...any)
+
+	mu     sync.Mutex
+	ctx    context.Context
+	end    context.CancelFunc
+	closed bool
+	lives  map[string]*life
+	under  sync.WaitGroup
+}
+
+// pauses are how long a phase rests whose function went wrong, before it is begun again. Then it is asked about.
+var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 300 * time.Second}
+
+// sound is how long a phase has run when what went wrong before no longer counts.
+const sound = time.Hour
+
+// closing is how long the end of an engine waits for what its phases do.
+const closing = 10 * time.Second
+
+// life is one life of a phase.
+type life struct {
+	*Engine
+	flow, phase string
+	ctx         context.Context
+	stop        context.CancelFunc
+
+	events  []cruise.Event
+	taken   []cruise.Event // that the phase has read, and no saved state knows of
+	arrived chan struct{}  // holds something when there may be events
+}
+
+// NotRunningError says that this engine does not run a phase.
+type NotRunningError struct{ Flow string }
+
+func (e *NotRunningError) Error() string {
+	return "phase " + cruise.PhaseOf(e.Flow) + " is not being run"
+}
+
+// Start begins a life of a phase. One that was begun is not begun again.
+func (e *Engine) Start(flow string, st cruise.State) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return &NotRunningError{Flow: flow}
+	}
+	if e.lives[flow] != nil {
+		return nil
+	}
+	if e.ctx == nil {
+		e.ctx, e.end = context.WithCancel(context.Background())
+		e.lives = map[string]*life{}
+	}
+	l := &life{Engine: e, flow: flow, phase: cruise.PhaseOf(flow), arrived: make(chan struct{}, 1)}
+	l.ctx, l.stop = context.WithCancel(cruise.WithFlow(e.ctx, flow))
+	e.lives[flow] = l
+	e.under.Go(func() {
+		defer l.stop()
+		l.run(st)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.lives, flow)
+	})
+	return nil
+}
+
+// Send gives a phase an event. Sending it twice is the same as once.
+func (e *Engine) Send(flow string, ev cruise.Event) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := e.lives[flow]
+	if l == nil {
+		return &NotRunningError{Flow: flow}
+	}
+	if !slices.ContainsFunc(l.events, func(o cruise.Event) bool { return o.ID == ev.ID }) {
+		l.events = append(l.events, ev)
+	}
+	select {
+	case l.arrived <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Runs says whether a life of a phase is under way here.
+func (e *Engine) Runs(flow string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lives[flow] != nil
+}
+
+// GiveUp ends a life of a phase here, without waiting for it.
+func (e *Engine) GiveUp(flow string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.lives[flow]; l != nil {
+		l.stop()
+	}
+}
+
+// Close ends the engine. Phases that are under way go on when they are started again.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	if e.end != nil {
+		e.end()
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() { e.under.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(closing):
+		return errors.New("phases do not end")
+	}
+}
+
+// run lives until the phase has ended, or is somebody else's. A function that goes wrong is begun again from what was
+// saved, and asked about in the end.
+func (l *life) run(st cruise.State) {
+	for wrong := 0; ; {
+		began := time.Now()
+		err := l.phaseFrom(st)
+		if err == nil || l.ctx.Err() != nil || cruise.Elsewhere(err) {
+			return
+		}
+		if time.Since(began) > sound {
+			wrong = 0
+		}
+		l.Report("phase %s: %v", l.phase, err)
+		l.Log(l.phase, firstLine(err.Error()))
+		if wrong < len(pauses) {
+			if l.Sleep(pauses[wrong]) != nil {
+				return
+			}
+			wrong++
+		} else if wrong = 0; !l.ask(firstLine(err.Error())) {
+			return
+		}
+		if st, err = l.saved(); err != nil {
+			return
+		}
+		l.putBack()
+	}
+}
+
+// putBack has events read again that no saved state knows of.
+func (l *life) putBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events, l.taken = append(l.taken, l.events...), nil
+}
+
+// saved gives what the phase saved last, as soon as that can be read.
+func (l *life) saved() (st cruise.State, err error) {
+	for {
+		if st, err = l.Saved(l.ctx, l.phase); err == nil {
+			return st, nil
+		}
+		l.Report("phase %s: %v", l.phase, err)
+		if err := l.Sleep(pauses[1]); err != nil {
+			return st, err
+		}
+	}
+}
+
+// ask has the phase ask about what went wrong, and waits until a person says something, which is left for it.
+func (l *life) ask(words string) bool {
+	st, err := l.saved()
+	if err != nil {
+		return false
+	}
+	st = st.AskAbout(words)
+	for l.Start(cruise.StepSave, cruise.SaveIn{Phase: l.phase, State: st}).Get(nil) != nil {
+		if l.Sleep(pauses[1]) != nil {
+			return false
+		}
+	}
+	l.mu.Lock()
+	before := slices.Clone(l.events)
+	l.mu.Unlock()
+	for {
+		l.mu.Lock()
+		said := slices.ContainsFunc(l.events, func(e cruise.Event) bool {
+			return e.Kind != cruise.EventWake && !slices.Contains(before, e)
+		})
+		l.mu.Unlock()
+		if said {
+			return true
+		}
+		select {
+		case <-l.arrived:
+		case <-l.ctx.Done():
+			return false
+		}
+	}
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// phaseFrom runs the phase's function.
+func (l *life) phaseFrom(st cruise.State) (err error) {
+	defer func() {
+		// A panic would end the process with all its phases, and again after each start.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cco went wrong: %v\n%s", p, debug.Stack())
+		}
+	}()
+	st, err = cruise.Phase(l, st)
+	if err == nil && st.Stage != cruise.StageEnded {
+		err = fmt.Errorf("cco went wrong: it returned in stage %q", st.Stage)
+	}
+	return err
+}
+
+// ID names the phase.
+func (l *life) ID() string { return l.phase }
+
+// Full says that a life may go on for ever: it has no history.
+func (l *life) Full() bool { return false }
+
+// Now is the time in milliseconds, as it is when a state is read again.
+func (l *life) Now() (time.Time, error) { return l.Engine.Now().UTC().Round(0), l.ctx.Err() }
+
+// Sleep waits, whatever is sent.
+func (l *life) Sleep(d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-l.ctx.Done():
+		return l.ctx.Err()
+	}
+}
+
+// next takes an event, nil if there is none.
+func (l *life) next() *cruise.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.events) == 0 {
+		return nil
+	}
+	e := l.events[0]
+	l.events, l.taken = l.events[1:], append(l.taken, e)
+	return &e
+}
+
+// Recv waits for an event.
+func (l *life) Recv(timeout time.Duration) (*cruise.Event, error) {
+	e, _, err := l.await(timeout, nil)
+	return e, err
+}
+
+// await waits for an event, or for what looks beside it to end.
+func (l *life) await(timeout time.Duration, looked <-chan lookedAt) (*cruise.Event, lookedAt, error) {
+	if err := l.ctx.Err(); err != nil {
+		return nil, lookedAt{}, err
+	}
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	for {
+		if e := l.next(); e != nil || timeout <= 0 {
+			return e, lookedAt{}, nil
+		}
+		select {
+		case <-l.arrived:
+		case <-late.C:
+			return l.next(), lookedAt{}, nil // one that came at that moment
+		case last := <-looked:
+			return nil, last, nil
+		case <-l.ctx.Done():
+			return nil, lookedAt{}, l.ctx.Err()
+		}
+	}
+}
+
+// lookedAt is when a look beside a wait last found nothing new, or what went wrong with it.
+type lookedAt struct {
+	at    time.Time
+	wrong any
+}
+
+// Await looks beside the wait.
+func (l *life) Await(w cruise.Wait) (*cruise.Event, time.Time, error) {
+	in, err := json.Marshal(w.Look)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	ctx, stop := context.WithCancel(l.ctx)
+	looked := make(chan lookedAt, 1)
+	go func() {
+		last := lookedAt{}
+		defer func() {
+			last.wrong = recover() // it goes wrong in the phase, which knows what to do
+			looked <- last
+		}()
+		last.at = w.Watch(ctx, l.Engine.Now, func(ctx context.Context) (cruise.Outcome, error) {
+			return cruise.Dispatch(ctx, l.Steps, cruise.StepLook, in)
+		})
+	}()
+	e, last, err := l.await(w.Longest(), looked)
+	stop()
+	if e != nil && err == nil {
+		last = <-looked // it ends with its context
+	}
+	if last.wrong != nil {
+		panic(last.wrong)
+	}
+	return e, last.at, err
+}
+
+// Start begins a step at once; several can be under way.
+func (l *life) Start(step string, in any) cruise.Pending {
+	p := &pending{done: make(chan struct{})}
+	data, err := json.Marshal(in)
+	if err != nil {
+		p.err = err
+		close(p.done)
+		return p
+	}
+	go func() {
+		defer close(p.done)
+		p.o, p.err = cruise.Dispatch(l.ctx, l.Steps, step, data)
+		switch {
+		case step != cruise.StepSave || p.err != nil:
+		case p.o.Failure != nil:
+			l.Report("phase %s can't be saved, and waits until it can: %s", l.phase, p.o.Failure.Msg)
+		default:
+			l.mu.Lock()
+			l.taken = nil // the phase saves whatever it has read
+			l.mu.Unlock()
+		}
+	}()
+	return p
+}
+
+type pending struct {
+	done chan struct{}
+	o    cruise.Outcome
+	err  error
+}
+
+func (p *pending) Get(out any) error {
+	<-p.done
+	if p.err != nil {
+		return p.err
+	}
+	return p.o.Decode(out)
+}
