@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"view/words":    {},
 	"bench": {"agent", "agent/agenttest", "agent/event", "broker", "cruise", "cruise/durable", "cruise/lease",
 		"cruise/steps", "door", "forge", "forge/github", "forge/githubfake", "forge/wire", "gate/gitleaks",
-		"git/gittest", "pgtest", "proc", "provision", "session", "socket", "store"},
+		"git/gittest", "pgtest", "proc", "provision", "session", "socket", "store", "vt"},
 	"doctor": {"agent", "agent/install", "box", "proc"},
 	"session": {"agent", "agent/event", "agent/roster", "audit", "box", "broker", "canary", "door", "gate", "git",
 		"git/quarantine", "graveyard", "inside", "proc", "socket", "store", "tree", "whole"},

@@ -97,6 +97,7 @@ func (b *bench) run(ctx context.Context, only string) error {
 		{"machines-step", onPostgres(b.stepsOf)},
 		{"machines-takeover", onPostgres(b.takeover)}, {"machines-wait", onPostgres(b.waitingMachines)},
 		{"week", b.week}, {"agent", b.agent}, {"door", b.door}, {"events", b.events},
+		{"live", b.live},
 		{"view-first", b.viewFirst}, {"view-long", b.viewLong}, {"view-late", b.viewLate}, {"view-many", b.viewMany}} {
 		if !strings.Contains(m.name, only) {
 			continue

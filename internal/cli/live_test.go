@@ -56,14 +56,14 @@ func TestCcoAloneIsHelpWhereThereIsNoList(t *testing.T) {
 	help := d.run("cco", "help")
 	d.clear()
 	d.types("cco; echo status $?")
-	d.await("help without sessions", d.shows("bring commits back\n"))
+	d.await("help without sessions", d.shows("What it commits comes back"))
 	d.await("its end", d.shows("\nstatus 0\n"))
 	d.run("cco", "box", "push", "a.md", "--agent", "script")
 	for _, env := range []string{"CI=1", "TERM=dumb", "TERM="} {
 		d.clear()
 		d.types("env " + env + " cco; echo status $?")
 		d.await("the end of "+env, d.shows("\nstatus 0\n"))
-		if screen := d.screen(); !strings.Contains(screen, "bring commits back\n") || strings.Contains(screen, "done\n") {
+		if screen := d.screen(); !strings.Contains(screen, "What it commits comes back") || strings.Contains(screen, "done\n") {
 			t.Errorf("%s: not help:\n%s", env, screen)
 		}
 	}
@@ -71,7 +71,7 @@ func TestCcoAloneIsHelpWhereThereIsNoList(t *testing.T) {
 		d.clear()
 		d.types(line + "; echo status $?")
 		d.await("the end of "+line, d.shows("\nstatus 0\n"))
-		if screen := d.screen(); !strings.Contains(screen, "bring commits back\n") {
+		if screen := d.screen(); !strings.Contains(screen, "What it commits comes back") {
 			t.Errorf("%s: not help:\n%s", line, screen)
 		}
 	}
@@ -178,7 +178,7 @@ func TestTheLiveListFollows(t *testing.T) {
 func TestTheLiveListIsNotInCco(t *testing.T) {
 	out := string(must.Get(proc.Output(t.Context(), proc.Cmd{Argv: []string{"go", "list", "-deps", "../../cmd/cco",
 		"../../cmd/cco-box", "../../cmd/cco-guard"}}))(t))
-	if strings.Contains(out, "charm") || strings.Contains(out, "cli/live") {
+	if strings.Contains(out, "charm.land") || strings.Contains(out, "charmbracelet") || strings.Contains(out, "cli/live") {
 		t.Error("the live list is linked into cco, cco-box or cco-guard")
 	}
 	lines := 0
