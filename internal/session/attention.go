@@ -207,6 +207,9 @@ func (s *Service) stoppedPhases(ctx context.Context) ([]Need, error) {
 }
 
 func (s *Service) need(v store.Session) (Need, bool) {
+	if v.State == store.Created || v.State == store.Running || v.State == store.Killed {
+		return Need{}, false // the most there are, and nothing of them is read
+	}
 	order, err := s.ReadOrder(v.ID)
 	if errors.Is(err, os.ErrNotExist) {
 		return Need{}, false // its workspace was removed: nothing can be done about it

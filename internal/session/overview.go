@@ -21,9 +21,13 @@ type Listed struct {
 const recent = 20
 
 // Overview lists all sessions and phases by what they need of a person: first what Attention lists, then what is at
-// work, then what has ended lately.
-func (s *Service) Overview(ctx context.Context) ([]Listed, error) {
-	sessions, err := s.List(ctx, "")
+// work, then what has ended lately. If it is not to be sure, it believes the records, also of keepers that were killed.
+func (s *Service) Overview(ctx context.Context, sure bool) ([]Listed, error) {
+	read := s.Store.Sessions
+	if sure {
+		read = s.List
+	}
+	sessions, err := read(ctx, "")
 	if err != nil {
 		return nil, err
 	}

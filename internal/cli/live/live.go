@@ -31,7 +31,7 @@ func Run(ctx context.Context, a *app.App) (shown bool, err error) {
 	defer done()
 	// What they say would be written across the list.
 	s.Warn, s.Report = func(string, ...any) {}, func(string, ...any) {}
-	first, err := read(ctx, s)
+	first, err := read(ctx, s, true)
 	if err != nil || len(first.list) == 0 {
 		return false, err
 	}
@@ -122,8 +122,8 @@ type state struct {
 	err       error
 }
 
-func read(ctx context.Context, s *session.Service) (st state, err error) {
-	if st.list, err = s.Overview(ctx); err == nil {
+func read(ctx context.Context, s *session.Service, sure bool) (st state, err error) {
+	if st.list, err = s.Overview(ctx, sure); err == nil {
 		st.unwatched, err = s.Unwatched(ctx)
 	}
 	return st, err
@@ -133,7 +133,7 @@ func read(ctx context.Context, s *session.Service) (st state, err error) {
 // records nothing, costs grow, and what other machines do is not seen here.
 const (
 	glance = 30 * time.Millisecond
-	look   = 2 * time.Second
+	look   = 5 * time.Second
 )
 
 // Reading takes at most this part of the time in the long run, and at most burst at once.
@@ -157,8 +157,11 @@ func watch(ctx context.Context, s *session.Service, send func(state)) {
 			files = f
 			m, err := s.Store.Mark(ctx)
 			if err != nil || m != mark || due {
-				mark, at = m, now
-				st, err := read(ctx, s)
+				mark = m
+				if due {
+					at = now
+				}
+				st, err := read(ctx, s, due)
 				st.err = err
 				send(st)
 			}
