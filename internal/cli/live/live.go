@@ -123,7 +123,7 @@ type state struct {
 }
 
 func read(ctx context.Context, s *session.Service, sure bool) (st state, err error) {
-	if st.list, err = s.Overview(ctx, sure); err == nil {
+	if st.list, err = s.Overview(ctx, sure); err == nil && sure {
 		st.unwatched, err = s.Unwatched(ctx)
 	}
 	return st, err
@@ -132,7 +132,7 @@ func read(ctx context.Context, s *session.Service, sure bool) (st state, err err
 // How often is looked whether something was recorded, and how often all is read in any case: a keeper that was killed
 // records nothing, costs grow, and what other machines do is not seen here.
 const (
-	glance = 30 * time.Millisecond
+	glance = 40 * time.Millisecond
 	look   = 5 * time.Second
 )
 
@@ -148,6 +148,7 @@ func watch(ctx context.Context, s *session.Service, send func(state)) {
 	defer tick.Stop()
 	var files, mark string
 	var at time.Time
+	unwatched := 0
 	left, last := burst, time.Now()
 	for ctx.Err() == nil {
 		now := time.Now()
@@ -162,7 +163,10 @@ func watch(ctx context.Context, s *session.Service, send func(state)) {
 					at = now
 				}
 				st, err := read(ctx, s, due)
-				st.err = err
+				if !due {
+					st.unwatched = unwatched
+				}
+				st.err, unwatched = err, st.unwatched
 				send(st)
 			}
 			left -= time.Since(now)
