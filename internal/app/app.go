@@ -31,6 +31,9 @@ type App struct {
 	// Shared gives the part of the store that machines share, nil if the user has set none up. It is nil in programs that
 	// are not linked with such a database.
 	Shared func(ctx context.Context) (*store.Shared, error)
+	// Live shows the live list until the user leaves it, or says that there is nothing to list. It is nil in programs that
+	// are not linked with it.
+	Live func(ctx context.Context) (shown bool, err error)
 	// Fleet says how the machines are that share that part.
 	Fleet func(ctx context.Context, st *store.Store) (session.Fleet, error)
 }

@@ -118,8 +118,10 @@ func (p *page) memory() float64 {
 }
 
 // used is how much of a processor the server has used.
-func (p *page) used() time.Duration {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.server.Pid()))
+func (p *page) used() time.Duration { return used(p.server.Pid()) }
+
+func used(pid int) time.Duration {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	var ticks int64
 	for _, i := range []int{11, 12} { // of the user and of the system
@@ -137,7 +139,7 @@ func (b *bench) record(ctx context.Context, id string, state store.State) error 
 	}
 	now := time.Now()
 	v := store.Session{ID: id, Box: "cco-sandbox", Backend: "native", Agent: "script", Repo: b.dir, Branch: "main",
-		Base: strings.Repeat("0", 40), Origin: strings.Repeat("0", 40), Title: "Session " + id, State: state, Created: now,
+		Base: strings.Repeat("0", 40), Origin: strings.Repeat("0", 40), Plan: "/exchange/plan.md", Title: "Session " + id, State: state, Created: now,
 		Started: now}
 	if state == store.Done {
 		v.Finished = now

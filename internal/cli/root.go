@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -165,6 +166,9 @@ branch moves.
 			a.IO.Printf("cco %s\n", Version())
 			return nil
 		}
+		if shown, err := a.live(cmd.Context(), args); shown || err != nil {
+			return err
+		}
 		return help(cmd, args)
 	}
 	c.SilenceErrors, c.SilenceUsage = true, true
@@ -182,6 +186,21 @@ branch moves.
 	c.SetHelpFunc(withExits(a.IO, c.HelpFunc()))
 	ownCommands(c)
 	return c
+}
+
+// live shows the live list where a person looks at a terminal, if there is anything to list. The companion has it.
+func (a *commands) live(ctx context.Context, args []string) (shown bool, err error) {
+	terminal := a.IO.InTTY && a.IO.OutTTY && a.Env("TERM") != "" && a.Env("TERM") != "dumb" && a.Env("CI") == ""
+	if _, err := os.Stat(filepath.Join(a.Dirs.Data, "cco.db")); len(args) > 0 || !terminal || err != nil {
+		return false, nil //nolint:nilerr // nothing was ever recorded
+	}
+	if a.Live != nil {
+		return a.Live(ctx)
+	}
+	if path, _, err := app.Beside(app.Companion); err != nil || path == "" {
+		return false, err
+	}
+	return true, become()
 }
 
 // Group is a command that only holds others: alone it prints its help, with an unknown word it is a usage error.

@@ -45,12 +45,16 @@ const (
 	NeedDecide NeedKind = "decide" // the gate holds the work up until a person has decided; on the page
 	NeedLook   NeedKind = "look"   // it failed, and its work is only in its box
 	NeedPull   NeedKind = "pull"   // it is done, and its work is only in its box
+
+	AtWork NeedKind = "work"  // nothing is wanted: it goes on by itself
+	Over   NeedKind = "ended" // nor of this
 )
 
 // Groups are the kinds of needs as they are listed, the most urgent first, and a word for each.
 func Groups() []Group {
 	return []Group{{NeedEngine, "unwatched"}, {NeedIdle, "idle"}, {NeedAnswer, "asks"}, {NeedAccept, "commented"},
-		{NeedLimit, "paused"}, {NeedMend, "stuck"}, {NeedDecide, "held"}, {NeedLook, "failed"}, {NeedPull, "done"}}
+		{NeedLimit, "paused"}, {NeedMend, "stuck"}, {NeedDecide, "held"}, {NeedLook, "failed"}, {NeedPull, "done"},
+		{AtWork, "at work"}, {Over, "ended"}}
 }
 
 // Group is a kind of needs in a list.
@@ -59,21 +63,20 @@ type Group struct {
 	Word string
 }
 
-// GroupOf is the place of a kind in the list of groups. What needs nothing comes behind all.
-func GroupOf(k NeedKind) int {
-	all := Groups()
-	if i := slices.IndexFunc(all, func(g Group) bool { return g.Kind == k }); i >= 0 {
-		return i
-	}
-	return len(all)
-}
+// Quiet says that nothing is wanted of a person.
+func (k NeedKind) Quiet() bool { return k == AtWork || k == Over }
 
-// SortNeeds puts what waits in order: the most urgent kind first, and the longest wait first within a kind. It is the
-// order of every list of them.
-func SortNeeds[T any](list []T, need func(T) Need) {
+// Arrange puts what is listed in order: the most urgent kind first. What waits longest comes first within a kind, and
+// what is newest of those that want nothing. It is the order of every list.
+func Arrange[T any](list []T, need func(T) Need) {
+	all := Groups()
+	group := func(n Need) int { return slices.IndexFunc(all, func(g Group) bool { return g.Kind == n.Kind }) }
 	slices.SortStableFunc(list, func(x, y T) int {
 		a, b := need(x), need(y)
-		return cmp.Or(GroupOf(a.Kind)-GroupOf(b.Kind), a.Since.Compare(b.Since))
+		if a.Kind.Quiet() {
+			return cmp.Or(group(a)-group(b), b.Since.Compare(a.Since))
+		}
+		return cmp.Or(group(a)-group(b), a.Since.Compare(b.Since))
 	})
 }
 
@@ -100,7 +103,7 @@ func (s Looking) AttentionOf(ctx context.Context, list []store.Session) ([]Need,
 	}
 	hidden := s.readLater()
 	needs = slices.DeleteFunc(append(needs, stopped...), func(n Need) bool { return hidden[n.ID] == n.mark() })
-	SortNeeds(needs, func(n Need) Need { return n })
+	Arrange(needs, func(n Need) Need { return n })
 	return needs, nil
 }
 
@@ -204,6 +207,9 @@ func (s Looking) stoppedPhases(ctx context.Context) ([]Need, error) {
 }
 
 func (s Looking) need(v store.Session) (Need, bool) {
+	if v.State == store.Created || v.State == store.Running || v.State == store.Killed {
+		return Need{}, false // the most there are, and nothing of them is read
+	}
 	order, err := s.ReadOrder(v.ID)
 	if errors.Is(err, os.ErrNotExist) {
 		return Need{}, false // its workspace was removed: nothing can be done about it

@@ -161,6 +161,18 @@ func (s *Store) list(ctx context.Context, box string) (list []Session, err error
 	return list, rows.Err()
 }
 
+// Mark is another when a session or a phase of this machine's is in another state. What they cost does not count.
+func (s *Store) Mark(ctx context.Context) (mark string, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) || coalesce(group_concat(state || asked_at || (started_at + finished_at + pulled_at)), '')
+			FROM sessions) ||
+		(SELECT ' ' || count(*) || ' ' || coalesce(sum(updated_at), 0) FROM phases)`).Scan(&mark)
+	if err != nil {
+		return "", fmt.Errorf("look at sessions: %w", err)
+	}
+	return mark, nil
+}
+
 // UpdateSession changes a session in one transaction. If change gives an error, nothing is written.
 func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Session) error) (v Session, err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {

@@ -2,11 +2,14 @@
 package cruising
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/app/phases"
 	"github.com/cco-dev/cco/internal/cli"
+	"github.com/cco-dev/cco/internal/cli/live"
 )
 
 // Commands are those that cco-cruise adds to cco's own.
@@ -15,6 +18,7 @@ func Commands(a *app.App) []*cobra.Command { return For(&phases.Phases{App: a}) 
 // For gives the commands with a given engine.
 func For(p *phases.Phases) []*cobra.Command {
 	p.Shared, p.App.Fleet = p.OpenShared, p.Fleet
+	p.Live = func(ctx context.Context) (bool, error) { return live.Run(ctx, p.App) }
 	t := &tool{p}
 	return []*cobra.Command{t.cruise(), t.pr(), t.view()}
 }

@@ -198,6 +198,9 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 			st.Recent = append(st.Recent, listed(v))
 		}
 	}
+	quiet := func(s Session) session.Need { return session.Quiet(s.Session) }
+	session.Arrange(st.Live, quiet)
+	session.Arrange(st.Recent, quiet)
 	d.watch.mu.Lock()
 	maps.DeleteFunc(d.watch.said, func(id string, _ said) bool { return !live[id] })
 	d.watch.mu.Unlock()
@@ -222,7 +225,7 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Looking().Runner()},
 			Words: b.Parse(fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched))})
 	}
-	session.SortNeeds(st.Needs, func(n Need) session.Need { return n.Need })
+	session.Arrange(st.Needs, func(n Need) session.Need { return n.Need })
 	st.Today, err = d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
 	st.Wrong = without(st.Wrong, "what was spent today", err)
 	return st, ctx.Err()
