@@ -34,6 +34,8 @@ type Service struct {
 	// Program finds an agent's program for a box, and the directories of the host that it needs to see. Without a path, or
 	// if Program is nil, it is looked for on the box's own PATH.
 	Program func(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error)
+	// Page is where a person finds a session on the page; "" if none was ever served. It may be nil.
+	Page func(id string) string
 	// Fleet says how the machines are that share phases. It is nil if phases are on this one alone.
 	Fleet func(ctx context.Context) (Fleet, error)
 	// MaxFile is the size of the largest uncommitted file that is kept.

@@ -130,7 +130,8 @@ func (s *seeder) hostile() {
 func (s *seeder) talk() string {
 	s.t.Helper()
 	id := s.add(store.Session{Title: "Split the order service into modules", Agent: "claude", Model: "opus",
-		Branch: "modules", State: store.Waiting, Question: "Shall the old names stay as aliases for one release?"},
+		Repo: s.r.Path("repo"), Branch: "modules", State: store.Waiting,
+		Question: "Shall the old names stay as aliases for one release?"},
 		2*time.Minute, 1.94)
 	at := s.now.Add(-18 * time.Minute)
 	tr := must.Get(session.OpenTranscript(filepath.Join(s.r.Data(), "sessions", id, "transcript.jsonl"),

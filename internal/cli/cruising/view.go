@@ -103,18 +103,35 @@ func (t *tool) tellView(cmd *cobra.Command, f view.Found, first, open, asJSON bo
 
 func (t *tool) viewCode() *cobra.Command {
 	var asJSON *bool
+	var asQR bool
 	c := &cobra.Command{
 		Use: "code", Short: "Print a code that lets one browser in", Args: cli.AtMost(0),
 		Long: `Print a code that lets one browser in to the page that is being served. It lives a
-minute, and once.`,
-		Example: "  cco view code",
+minute, and once. --qr draws it for the camera of a phone, with the address of the
+first name in the setting view.hosts: a phone does not reach this machine's own.`,
+		Example: `  cco view code
+  cco view code --qr`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address, code, err := view.Code(cmd.Context(), t.Dirs.Data)
 			if err != nil {
 				return err
 			}
+			cfg, err := t.ConfigIn("")
+			if err != nil {
+				return err
+			}
 			if *asJSON {
 				return t.IO.JSON(map[string]string{"code": code, "address": address})
+			}
+			if asQR {
+				at := app.PageAddress(address, cfg.View.Hosts)
+				drawn, err := view.QR(at + "/#code=" + code)
+				if err != nil {
+					return err
+				}
+				t.IO.Printf("%s", drawn)
+				t.IO.Say("it leads to %s, for a minute and once", at)
+				return nil
 			}
 			t.IO.Printf("%s\n", code)
 			t.IO.Say("type it at %s within a minute", address)
@@ -122,6 +139,8 @@ minute, and once.`,
 		},
 	}
 	asJSON = cli.JSONFlag(c)
+	c.Flags().BoolVar(&asQR, "qr", false, "draw it for the camera of a phone")
+	c.MarkFlagsMutuallyExclusive("qr", "json")
 	return c
 }
 

@@ -29,5 +29,5 @@ export function Frame({id, tab, files, children}) {
         ${live ? html`<${Act} path=${'/sessions/' + id + '/kill'} danger sure="Its agent ends, and what it did is kept." yes="Yes, end it" done=${done}>Stop</${Act}>` : !none(s.started) && as.state !== 'pulled' && tab !== '/changes' && html`<span class="dk"><${Discard} id=${id} seen=${s.seen} then=${done} /></span>`}</span></div>
     <nav class="tabs" aria-label="Of this session">${at('', 'Transcript')}${at('/changes', 'Changes', count)}${s.terminal && at('/terminal', 'Terminal')}${at('/network', 'Network')}${at('/plan', 'Plan')}</nav></div>
     <div class="bar2 ph f s"><${Agent} of=${s.agent} /><${Ran} s=${as} live=${live} /><b>${money(spent) || '$0.00'}</b>${part > 0 && html`<${Bar} at=${part} /><span class="m">${most ? dollars(most) : tokens(l.run_tokens)}</span>`}</div>
-    <${Wrong} of=${s.wrong} /><${Part}>${children({...s, ...as, live, limits: l, need: n}, done)}</${Part}>`;
+    <${Wrong} of=${s.wrong} /><${Part}>${children({...s, state: as.state, spent, size: as.size, reason: as.reason, started: as.started, finished: as.finished, live, need: n}, done)}</${Part}>`;
 }
