@@ -209,8 +209,8 @@ func (b *browser) tabTo(what, find string) {
 
 // button is one by what it says, and what the card that it is on says.
 func button(words, card string) string {
-	return fmt.Sprintf(`[...document.querySelectorAll('dialog[open] button'), ...document.querySelectorAll('button, a.btn')].
-		find(e => (e.innerText.trim() || e.ariaLabel || '').startsWith(%q) && !e.disabled && e.checkVisibility() &&
+	return fmt.Sprintf(`[...document.querySelectorAll('dialog[open] button'),
+		...document.querySelectorAll('button, a.btn')].find(e => (e.innerText.trim() || e.ariaLabel || '').startsWith(%q) && !e.disabled && e.checkVisibility() &&
 		(e.closest('.row, .pane, .card0')?.textContent || '').includes(%q))`, words, card)
 }
 
@@ -257,7 +257,8 @@ func (b *browser) is(state string) {
 func (b *browser) types(into, words string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll('input, textarea')].find(e =>
-		e.checkVisibility() && ((e.placeholder || '').startsWith(%q) || e.labels?.[0]?.innerText.startsWith(%q)))`, into, into)
+		e.checkVisibility() && ((e.placeholder || '').startsWith(%q) || e.labels?.[0]?.innerText.startsWith(%q)))`,
+		into, into)
 	if b.keys {
 		b.tabTo(into, find)
 	} else {

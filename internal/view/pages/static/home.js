@@ -41,7 +41,8 @@ function useHeld(rows, on) {
   return {rows: fresh || kept.length === rows.length ? kept : kept, fresh, show: () => { at.current = null; }};
 }
 
-const Size = ({of}) => of ? html`<span class="dk">${count(of.files, 'file')} </span><${Plus} s=${of} />` : '—';
+const dash = html`<span class="dk">—</span>`;
+const Size = ({of}) => of ? html`<span class="dk">${count(of.files, 'file')} </span><${Plus} s=${of} />` : dash;
 const Marks = ({n}) => n && n.held ? n.held.slice(0, 2).map(g => html`<${Danger} key=${g.kind} of=${g.danger} n=${g.count} />`) : null;
 
 function Row({r, on, pick, marked, mark, open}) {
@@ -52,7 +53,7 @@ function Row({r, on, pick, marked, mark, open}) {
     <input type="checkbox" aria-label=${'Choose: ' + r.title} checked=${marked} onChange=${mark} /><${Icon} of=${r.icon} c=${r.c} label=${r.says} />
     <span class="t"><a class="cut" href=${r.to}><bdi>${r.title}</bdi></a><${Marks} n=${r.n} />${r.note && html`<span class="m cut last"><bdi>${r.note}</bdi></span>`}</span>
     <span class="meta"><span class="cut" title=${r.repo}>${base(r.repo)}${r.branch && html`<span class="dk"> · ${r.branch}</span>`}</span><span class="dk">${r.agent && html`<${Agent} of=${r.agent} />`}</span><span class="n"><${Size} of=${r.size} /></span>
-      <span class="n">${r.cost && r.cost.cost > 0 ? dollars(r.cost.cost) : '—'}</span><span class="n"><${Ago} at=${r.at} /></span></span><span class="do">${link}</span></li>`;
+      <span class="n">${r.cost && r.cost.cost > 0 ? dollars(r.cost.cost) : dash}</span><span class="n"><${Ago} at=${r.at} /></span></span><span class="do">${link}</span></li>`;
 }
 
 // Pane says of the chosen one what it is, and whether it is safe.

@@ -12,7 +12,8 @@ function stepsOf(p) {
     const [, role, hue] = b.kind === 'ask' ? [0, 'Asks', 'warn'] : b.kind === 'trouble' ? [0, 'Trouble', 'bad'] : roleOf(b.name), last = out.at(-1);
     if (last && last.role === role && (last.round === b.round || role === 'Checks')) { last.ms += ms(b.to) - ms(b.from); last.bars.push(b); } else out.push({role, hue, round: b.round, ms: ms(b.to) - ms(b.from), bars: [b]});
   }
-  const steps = out.map(s => ({...s, name: s.role === 'Review' ? 'Review ' + (s.round + 1) : s.role, says: span(s.ms)})).slice(-7);
+  let reviews = 0;
+  const steps = out.map(s => ({...s, name: s.role === 'Review' ? 'Review ' + ++reviews : s.role, says: span(s.ms)})).slice(-7);
   const now = p.ended ? null : steps.at(-1);
   if (now) now.now = true;
   for (const [name, hue] of [['Request', 'acc'], ['Checks', 'org'], ['Merge', 'ok']]) if (!p.ended && steps.length < 7 && !steps.some(s => s.role === name)) steps.push({name, hue, todo: true, says: name === 'Merge' ? 'into its base' : 'to come'});
@@ -36,7 +37,7 @@ const dangerOf = s => /crit|high|major|block/i.test(s || '') ? 'high' : /med/i.t
 function Findings({list}) {
   const [on, setOn] = useState('');
   const sorted = [...list].sort((a, b) => (order[a.state] ?? 1) - (order[b.state] ?? 1) || (severe[(a.severity || '').toLowerCase()] ?? 4) - (severe[(b.severity || '').toLowerCase()] ?? 4) || a.round - b.round);
-  return html`<table class="tab fx finding-table"><thead><tr><th class="w2">Danger</th><th>Finding</th><th class="w3 dk">Where</th><th class="w2 dk">By</th><th class="n w1 dk">Round</th><th class="w2">Verdict</th></tr></thead><tbody>${sorted.map(f => [html`<tr key=${f.id} class="finding" data-state=${f.state} onClick=${() => setOn(on === f.id ? '' : f.id)}>
+  return html`<table class="tab fx finding-table"><thead><tr><th class="w2">Danger</th><th>Finding</th><th class="w4 dk">Where</th><th class="w2 dk">By</th><th class="n w1 dk">Round</th><th class="w2">Verdict</th></tr></thead><tbody>${sorted.map(f => [html`<tr key=${f.id} class="finding" data-state=${f.state} onClick=${() => setOn(on === f.id ? '' : f.id)}>
     <td>${f.severity ? html`<${Danger} of=${dangerOf(f.severity)} />` : html`<span class="chip">asked</span>`}</td><td><button type="button" class="cut blk open" aria-expanded=${on === f.id} title=${flat(f.words)}>${flat(f.words)}</button></td><td class="dk">${f.path && html`<${Path} of=${f.path + (f.line ? ':' + f.line : '')} c="mono m" />`}</td><td class="m dk"><span class="cut blk" title=${`${f.who} (${trusts[f.trust] || f.trust})`}>${f.who}</span></td><td class="n dk">${f.round}</td><td class=${f.state === 'open' ? 'warn' : f.state === 'declined' ? 'm' : 'ok'}>${f.state}</td></tr>`,
     on === f.id && html`<tr key=${f.id + '.'}><td colspan="6" class="under"><div class="note"><p class="m s">${f.who}, ${trusts[f.trust] || f.trust}${f.reopened ? `, came back ${f.reopened} times` : ''}</p><div class="words"><${Words} of=${f.words} /></div>${f.commit && html`<p>${f.state === 'declined' ? 'Declined at' : 'Answered by'} <code>${short(f.commit)}</code></p>`}${f.reason && html`<p class="any">${f.reason}</p>`}${f.url && html`<p><a class="acc any" href=${f.url} target="_blank" rel="noopener noreferrer">${f.url}</a></p>`}</div></td></tr>`])}</tbody></table>`;
 }

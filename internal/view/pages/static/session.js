@@ -77,7 +77,7 @@ function One({i}) {
 
 function Turn({t, n, agent}) {
   return html`<section class="turn" aria-label=${'Turn ' + n}><header><span class=${'dot ' + hue(agent)}></span><b>${agent}</b><span class="m s">${['turn ' + n, t.over && took(t.at, t.end), t.spent && money(t.spent)].filter(Boolean).join(' · ')}</span><time class="m s end" datetime=${t.at}>${clock(t.at)}</time></header>
-    ${t.parts.map(p => html`<div class=${'item ' + (p.kind === 'one' ? p.list[0].kind : p.kind)} key=${p.key}>${p.kind === 'calls' ? html`<${Calls} list=${p.list} />` : p.kind === 'sys' ? html`<${Sys} list=${p.list} />` : html`<${One} i=${p.list[0]} />`}</div>`)}</section>`;
+    ${t.parts.map(p => html`<div class=${'item ' + (p.kind === 'one' ? p.list[0].kind : p.kind === 'calls' ? 'group0' : p.kind)} key=${p.key}>${p.kind === 'calls' ? html`<${Calls} list=${p.list} />` : p.kind === 'sys' ? html`<${Sys} list=${p.list} />` : html`<${One} i=${p.list[0]} />`}</div>`)}</section>`;
 }
 
 // a transcript is a window on its lines: [first, end) of total
@@ -173,7 +173,7 @@ export function Session({id}) {
   }, []);
   useEffect(() => { if (t.w.live && stick.current) scrollTo(0, document.documentElement.scrollHeight); });
   const {w} = t, end = () => { stick.current = true; if (w.live) scrollTo(0, document.documentElement.scrollHeight); else t.last(); };
-  return html`<${Frame} id=${id} tab="">${(s, done) => { const turns = turnsOf(w.items.filter(shows[filter])); return html`<div class="side b talk page"><main id="main" tabindex="-1" aria-label="Transcript">
+  return html`<${Frame} id=${id} tab="">${(s, done) => { const asked = s.question?.length && w.items.findLast(i => i.kind === 'question'), turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i))); return html`<div class="side b talk page"><main id="main" tabindex="-1" aria-label="Transcript">
       <div class="finder f wrap"><${Search} id=${id} to=${n => { stick.current = false; t.to(n); }} /><select aria-label="Show" value=${filter} onChange=${ev => setFilter(ev.target.value)}>${Object.keys(shows).map(k => html`<option key=${k} value=${k}>${names[k]}</option>`)}</select></div>
       <${Oops} e=${w.error} />${s.reason && !s.live && html`<p class="ask2">${s.reason}</p>`}
       ${w.first > 0 && html`<p class="f more"><button type="button" class="btn q" onClick=${() => { stick.current = false; t.earlier(); }}>Earlier</button><span class="m s">from line ${w.first + 1} of ${w.total}</span></p>`}
