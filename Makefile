@@ -67,7 +67,10 @@ crash: ## kill phases again and again, CRASH_KILLS times or a few more, and comp
 
 shots: build ## make the pictures for README and docs from the real page
 	@scripts/tools heavy
-	@SHOTS=$(CURDIR)/docs go test -tags heavy -count=1 -timeout 20m -run '^TestShots$$' ./internal/view
+	@mkdir -p .cache/shots
+	@SHOTS=$(CURDIR)/.cache/shots go test -tags heavy -count=1 -timeout 20m -run '^TestShots$$' ./internal/view
+	@cp .cache/shots/view-home.png .cache/shots/view-home-phone.png docs/ && cp .cache/shots/view-changes.png docs/view.png
+	@echo "all screens are in .cache/shots"
 
 soak: ## carry phases through all broken pipelines, and machines that die again and again, which takes an hour
 	@SOAK=all go test -tags heavy -count=1 -timeout 60m -run '^TestRandomRequestsDoNoHarm$$' ./internal/view

@@ -41,7 +41,7 @@ var layers = map[string][]string{
 	"view":     {"app", "app/phases", "proc", "socket", "view/api", "view/entry", "view/pages", "whole"},
 	"view/api": {"agent/event", "app", "app/phases", "audit", "box", "broker", "broker/sets", "config", "cruise",
 		"cruise/steps", "door", "gate", "git", "git/quarantine", "session", "store", "term", "view/entry",
-		"view/patch", "view/words", "vt"},
+		"view/patch", "view/words", "vt", "whole"},
 	"view/entry":    {},
 	"view/pages":    {},
 	"view/patch":    {"gate", "git"},

@@ -147,6 +147,7 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 		MaxFile: cfg.Pull.MaxBlob, Graves: &session.Graves{Days: cfg.Graveyard.Days, Size: cfg.Graveyard.Size},
 		Door: a.door, Program: a.program, Agents: agents, Report: a.IO.Progress, Warn: a.IO.Warn,
 	}
+	s.Page = func(id string) string { return a.pageURL(cfg, id) }
 	if a.Fleet != nil && st.IsShared() {
 		s.Fleet = func(ctx context.Context) (session.Fleet, error) { return a.Fleet(ctx, st) }
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -76,17 +77,46 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 // PageFile says, in the data directory, where `cco view` serves its page.
 const PageFile = "view/address.json"
 
-// pagePort is where the page is served, or was last: 0 if it never was.
-func (a *App) pagePort() int {
+// PageAddress is where a person reaches the page: by the first name of a tunnel, if there is one, since what they read
+// this on may be elsewhere.
+func PageAddress(address string, hosts []string) string {
+	if len(hosts) == 0 {
+		return address
+	}
+	name, _, err := net.SplitHostPort(hosts[0])
+	if err != nil {
+		name = hosts[0]
+	}
+	if name == "localhost" {
+		return "http://" + hosts[0]
+	}
+	return "https://" + hosts[0]
+}
+
+// pageAt is where the page is served, or was last; "" if it never was.
+func (a *App) pageAt() string {
 	data, err := os.ReadFile(filepath.Join(a.Dirs.Data, filepath.FromSlash(PageFile)))
 	if err != nil {
-		return 0
+		return ""
 	}
 	var at struct {
 		Address string `json:"address"`
 	}
-	_ = json.Unmarshal(data, &at) // no address is no port
-	u, err := url.Parse(at.Address)
+	_ = json.Unmarshal(data, &at) // no address is no page
+	return at.Address
+}
+
+// pageURL is where a person finds a session on the page, "" if it was never served.
+func (a *App) pageURL(cfg config.Config, id string) string {
+	if at := a.pageAt(); at != "" {
+		return PageAddress(at, cfg.View.Hosts) + "/session/" + id
+	}
+	return ""
+}
+
+// pagePort is where the page is served, or was last: 0 if it never was.
+func (a *App) pagePort() int {
+	u, err := url.Parse(a.pageAt())
 	if err != nil {
 		return 0
 	}

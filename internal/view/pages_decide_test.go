@@ -57,7 +57,7 @@ func sidesPage(b *browser, c *cruisetest.Rig) {
 		theirs = g.Commit("another way", file, "another way\n")
 		g.Git("push", "-q", "--force", "origin", first.Branch)
 		b.at("/phase/" + id)
-		b.press("Look for comments now")
+		b.press("Look now")
 		c.Await(id, "asking which side", func(s cruisetest.Status) bool {
 			return strings.Contains(s.Question, theirs[:10])
 		})
@@ -66,9 +66,9 @@ func sidesPage(b *browser, c *cruisetest.Rig) {
 	c.CCO("cruise", "fix", id, "--comment", "go on")
 	ours := c.Await(id, "done with a round", watching(1)).Head
 	theirs := parted("way.txt")
-	b.press("Go on from theirs")
+	b.press("Take theirs")
 	b.fine("two sides")
-	b.press("Yes, from theirs; ours is kept")
+	b.press("Yes, theirs")
 	s := c.Await(id, "going on from theirs", func(s cruisetest.Status) bool {
 		return s.Stage == "watching" && s.Question == "" && s.Head == theirs
 	})
@@ -78,9 +78,9 @@ func sidesPage(b *browser, c *cruisetest.Rig) {
 	}
 	ours, theirs = s.Head, parted("third.txt")
 	b.sit(keys)
-	b.at("/")
-	b.press("Put ours on top")
-	b.press("Yes, ours on top of theirs")
+	b.at("/phase/" + id)
+	b.press("Ours on top")
+	b.press("Yes, ours")
 	s = c.Await(id, "going on from ours", func(s cruisetest.Status) bool {
 		return s.Stage == "watching" && s.Question == "" && s.Head != ours
 	})
@@ -98,9 +98,9 @@ func sidesPage(b *browser, c *cruisetest.Rig) {
 	if _, err := os.Stat(c.Workspace(s)); err != nil {
 		b.t.Errorf("work that is nowhere else is gone: %v", err)
 	}
-	b.press("Force a clean-up")
+	b.press("Clean by force")
 	b.fine("an end by force")
-	b.press("Yes: end its agent, save its work in the graveyard")
+	b.press("Force it")
 	c.Await(id, "ended", func(s cruisetest.Status) bool { return s.Ended && s.Trouble == "" && s.End == "cleaned up" })
 	if _, err := os.Stat(c.Workspace(s)); err == nil {
 		b.t.Error("its workspace is still there")
@@ -117,7 +117,7 @@ func dollarsPage(b *browser, c *cruisetest.Rig) {
 	c.Await(id, "watching", watching(0))
 	b.at("/phase/" + id)
 	b.types("Say something to the fixer", "Name the owner")
-	b.press("Fix with this comment")
+	b.press("Fix this")
 	s := c.Await(id, "out of money", func(s cruisetest.Status) bool { return s.Ended })
 	if s.End != "spend limit" || s.Cost < 0.01 {
 		b.t.Fatalf("its end is %q at %f\n%s", s.End, s.Cost, c.Story(id))
@@ -143,11 +143,11 @@ func overPage(b *browser, c *cruisetest.Rig) {
 	c.Await(id, "done with what was requested", watching(1))
 	c.Say(cruisetest.Token, s.PR, "[REVIEW COMPLETE]")
 	b.at("/phase/" + id)
-	b.press("Look for comments now")
+	b.press("Look now")
 	b.sees("eve, whose request for changes stands")
-	b.press("Merge over eve")
+	b.press("Merge anyway")
 	b.fine("a merge over a request")
-	b.press("Yes, merge although eve requested changes; that is said on the pull request")
+	b.press("Yes, merge")
 	s = c.Await(id, "merged", func(s cruisetest.Status) bool { return s.Ended })
 	if s.End != "merged" || !strings.Contains(strings.Join(c.Said(s.PR), "\n"), "is passed over") {
 		b.t.Errorf("its end is %q\n%s", s.End, strings.Join(c.Said(s.PR), "\n"))

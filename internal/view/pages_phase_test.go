@@ -61,21 +61,22 @@ func phasePage(b *browser, c *cruisetest.Rig) {
 	b.sees("The engine is dead")
 	b.sees("are not pushed without your consent")
 	b.fine("a dead engine and a question")
-	b.press("Start an engine")
+	b.pressOn("The engine is dead", "Start")
 	b.sees("an engine watches")
 	b.until("the engine lives", "!document.body.innerText.includes('The engine is dead')")
 	if now := c.Status(id); c.EnginePid() == 0 || now.Question != s.Question || now.PR != 0 {
 		b.t.Fatalf("it is %+v", now)
 	}
-	b.pressOn(title, "Push it")
-	b.pressOn(title, "Yes, push it")
+	b.choose(title)
+	b.press("Push it")
+	b.press("Yes, push it")
 	b.sees("phase " + id + " goes on")
 	s = c.Await(id, "watching", watching(0))
 	if s.PR == 0 || s.Question != "" {
 		b.t.Fatalf("it is %+v", s)
 	}
 
-	b.use("the phase", `[...document.querySelectorAll('h3 a')].find(a => a.innerText === "`+title+`")`, "\r")
+	b.at("/phase/" + id)
 	b.sees("Pull request")
 	b.press("Pause")
 	b.until("paused", state("paused"))
@@ -85,12 +86,12 @@ func phasePage(b *browser, c *cruisetest.Rig) {
 	b.until("going on", state("watching"))
 
 	c.Say(cruisetest.Stranger, s.PR, "Please say why, "+b.name)
-	b.press("Look for comments now")
-	b.sees("Strangers say")
+	b.press("Look now")
+	b.sees("From others")
 	b.sees("eve (not trusted)")
 	b.fine("phase with a stranger")
-	b.pressOn("eve", "Accept it as work")
-	b.pressOn("eve", "Yes, let the fixer do it")
+	b.pressOn("eve", "Accept as work")
+	b.press("Yes, accept it")
 	s = c.Await(id, "done with what the stranger said", watching(1))
 	b.until("what eve said is done", finding("Please say why, "+b.name))
 	forge := gittest.At(b.t, c.ForgeDir())
@@ -99,13 +100,13 @@ func phasePage(b *browser, c *cruisetest.Rig) {
 	}
 
 	b.types("Say something to the fixer", "Name the owner, "+b.name)
-	b.press("Fix with this comment")
+	b.press("Fix this")
 	c.Await(id, "done with the comment", watching(2))
 	b.until("the comment is done", finding("Name the owner, "+b.name))
 	if got := forge.Git("show", s.Branch+":round.txt"); got != "round 2" {
 		b.t.Errorf("the forge has %q", got)
 	}
-	b.until("bars", "document.querySelectorAll('.lane-bars .seg').length >= 6")
+	b.until("bars", "document.querySelectorAll('.tl .seg').length >= 6")
 	b.fine("phase")
 	if b.name == wide.name {
 		phaseInTrouble(b, c, id)
@@ -128,14 +129,16 @@ func phaseInTrouble(b *browser, c *cruisetest.Rig, id string) {
 	address := repo.Git("remote", "get-url", "origin")
 	repo.Git("remote", "remove", "origin")
 	c.KillEngine()
-	b.press("Look for comments now")
+	b.press("Look now")
 	c.Await(id, "in trouble", func(s cruisetest.Status) bool { return strings.Contains(s.Trouble, "remote") })
 	b.at("/")
+	b.choose("Flag")
 	b.sees("has trouble")
 	repo.Git("remote", "add", "origin", address)
 	b.press("Try again")
+	b.at("/")
 	c.Await(id, "well again", func(s cruisetest.Status) bool { return s.Trouble == "" && s.Stage == "watching" })
-	b.until("no trouble", "!document.body.innerText.includes('has trouble')")
+	b.until("no trouble", "!document.querySelector('#asks')")
 }
 
 func watching(rounds int) func(cruisetest.Status) bool {
@@ -145,11 +148,11 @@ func watching(rounds int) func(cruisetest.Status) bool {
 }
 
 func state(is string) string {
-	return "document.querySelector('h1 .state')?.innerText === '" + is + "'"
+	return "document.querySelector('.state')?.dataset.state === '" + is + "'"
 }
 
 // finding is one that a commit has answered.
 func finding(words string) string {
-	return `[...document.querySelectorAll('.finding')].some(e => e.innerText.includes("` + words +
-		`") && e.innerText.includes('answered by'))`
+	return `[...document.querySelectorAll('.finding')].some(e => e.textContent.includes("` + words +
+		`") && e.dataset.state !== 'open')`
 }

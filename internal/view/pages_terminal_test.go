@@ -14,7 +14,7 @@ import (
 func terminalPage(b *browser) {
 	id := onTerminal(b.t, b.r, "Paint a screen", painted)
 	b.at("/session/" + id)
-	b.press("Terminal")
+	b.use("the terminal", "document.querySelector('.tabs a[href$=terminal]')", "\r")
 	b.until("the screen", "document.querySelector('.xterm-rows')?.innerText.includes('READY')")
 	colour := func(words, property string) string {
 		return b.value(fmt.Sprintf(`getComputedStyle([...document.querySelectorAll('.xterm-rows span')].

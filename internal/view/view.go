@@ -28,6 +28,7 @@ type Options struct {
 	Hosts   []string
 	Version string
 	Class   func(error) int
+	Repos   []string // in which runs may be started from the page, beside those that cco has worked in
 }
 
 // usualPort is tried first, so that addresses can be kept.
@@ -74,7 +75,7 @@ func Serve(ctx context.Context, p *phases.Phases, o Options, ready func(Found) e
 	keys.now() // programs find the token
 	go keys.watch()
 	desk := &api.Desk{App: p, Sessions: sessions, Version: o.Version, Ticket: in.Ticket, Class: o.Class,
-		LogFile: found.Log, Now: time.Now, Life: ctx}
+		LogFile: found.Log, Now: time.Now, Life: ctx, Repos: o.Repos}
 	in.Came = func(v entry.Visitor) { desk.Note(v, "come in", "", nil, "done") }
 	silence, err := listenToCommands(ctx, at, func(word string) string {
 		desk.Note(entry.Visitor{Agent: "cco view"}, word, "", nil, "done")

@@ -305,6 +305,9 @@ func (k *keeper) notify(ctx context.Context, rec store.Session, argv []string) {
 	defer cancel()
 	env := append(os.Environ(), "CCO_SESSION="+rec.ID, "CCO_STATE="+string(rec.State), "CCO_REASON="+noOption(rec.Reason),
 		"CCO_BRANCH="+rec.Branch, "CCO_REPO="+rec.Repo, "CCO_QUESTION="+noOption(rec.Question))
+	if k.Page != nil {
+		env = append(env, "CCO_URL="+k.Page(rec.ID))
+	}
 	dir := rec.Repo
 	if _, err := os.Stat(dir); err != nil {
 		dir = k.Data // it was moved or removed; notify all the same

@@ -75,6 +75,63 @@ func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
 	return err
 }
 
+// sayWords is `cco box say`.
+func sayWords(ctx context.Context, j *job, r *http.Request, in Words) error {
+	id := r.PathValue("id")
+	if err := j.same(ctx, id, in.Seen); err != nil {
+		return err
+	}
+	later, err := j.sessions.Say(ctx, id, in.Text)
+	if err == nil {
+		j.say("%s", map[bool]string{true: "it is told at its next turn", false: "it is told"}[later])
+	}
+	return err
+}
+
+// later is `cco attention --later`.
+func later(ctx context.Context, j *job, r *http.Request, in Seen) error {
+	id := r.PathValue("id")
+	if p, st, err := j.Load(ctx, id); err == nil {
+		if seenIn(p.ID, st) != in.Seen {
+			return &phases.StateError{ID: p.ID, Why: changed}
+		}
+	} else if err := j.same(ctx, id, in.Seen); err != nil {
+		return err
+	}
+	id, err := j.sessions.Looking().Later(ctx, id)
+	if err == nil {
+		j.say("%s is hidden until something changes", id)
+	}
+	return err
+}
+
+// discard is `cco box prune --force` for one session.
+func discard(ctx context.Context, j *job, r *http.Request, in Seen) error {
+	id := r.PathValue("id")
+	if err := j.same(ctx, id, in.Seen); err != nil {
+		return err
+	}
+	v, err := j.sessions.Get(ctx, id)
+	if err == nil && v.Live() {
+		err = &session.StateError{ID: id, State: v.State, Why: "it is at work"}
+	}
+	var free, kept []session.Remains
+	if err == nil {
+		free, kept, err = j.sessions.Keeping().Remains(ctx, session.PruneOptions{IDs: []string{id}, Force: true})
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(kept) > 0:
+		return &session.StateError{ID: id, State: v.State, Why: kept[0].Why}
+	}
+	_, err = j.sessions.Keeping().Prune(ctx, free)
+	if err == nil {
+		j.say("session %s is thrown away; `cco box restore %[1]s` brings it back", id)
+	}
+	return err
+}
+
 // kill is `cco box kill`.
 func kill(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
 	id := r.PathValue("id")

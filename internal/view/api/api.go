@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,10 +35,13 @@ type Desk struct {
 	LogFile  string          // what is done here
 	Now      func() time.Time
 	Life     context.Context // of the server: nothing goes on behind it
+	Repos    []string        // in which runs may be started, beside those that cco has worked in
 
 	watch   watch
 	glances glances
 	streams atomic.Int64
+	started starts
+	noting  sync.Mutex
 }
 
 // streamsMost is how many streams and terminals there may be: each looks at files again and again. A browser opens six.
@@ -158,6 +162,14 @@ func post[T any](what string, act func(context.Context, *job, *http.Request, T) 
 		}
 		d.Note(v, what, on, in, strings.Join(append([]string{"done"}, j.says...), ": "))
 		reply(w, http.StatusOK, Done{Says: j.words()})
+	}
+}
+
+// own is post for an action that needs the desk.
+func own[T any](what string, act func(*Desk, context.Context, *job, *http.Request, T) error) func(*Desk,
+	http.ResponseWriter, *http.Request) {
+	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
+		post(what, func(ctx context.Context, j *job, r *http.Request, in T) error { return act(d, ctx, j, r, in) })(d, w, r)
 	}
 }
 

@@ -75,13 +75,18 @@ func (d *Desk) safety(ctx context.Context, r *http.Request) (Safety, error) {
 		out.Wrong = without(out.Wrong, "what may leave it", err)
 		out.Allowed = reach.Allowed
 	}
-	out.Wrong = without(out.Wrong, "what left it", d.traffic(&out, name, list))
+	files := []string{filepath.Join(d.Sessions.Boxes.Dir(name), door.LogFile)}
+	for _, v := range list[:min(len(list), logShown)] {
+		files = append(files, d.Sessions.NetFile(v.ID))
+	}
+	out.Left, out.Refused, err = traffic(files)
+	out.Wrong = without(out.Wrong, "what left it", err)
 	out.Wrong = without(out.Wrong, "what the guard denied", d.denials(&out, list))
 	return out, ctx.Err()
 }
 
-// traffic adds up what left and what was refused, by host.
-func (d *Desk) traffic(out *Safety, name string, list []store.Session) error {
+// traffic adds up what left and what was refused, by host, as logs say.
+func traffic(files []string) (gone, stopped []Left, err error) {
 	type key struct{ host, why string }
 	left, refused := map[key]*Left{}, map[key]*Left{}
 	add := func(e broker.Entry) {
@@ -112,17 +117,12 @@ func (d *Desk) traffic(out *Safety, name string, list []store.Session) error {
 			l.Last, l.Session = e.Time, e.Session
 		}
 	}
-	files := []string{filepath.Join(d.Sessions.Boxes.Dir(name), door.LogFile)}
-	for _, v := range list[:min(len(list), logShown)] {
-		files = append(files, d.Sessions.NetFile(v.ID))
-	}
 	for _, f := range files {
 		if err := door.ReadLog(f, logBytes, add); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	out.Left, out.Refused = lastFirst(left), lastFirst(refused)
-	return nil
+	return lastFirst(left), lastFirst(refused), nil
 }
 
 func lastFirst[K comparable](m map[K]*Left) []Left {

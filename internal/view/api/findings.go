@@ -28,6 +28,7 @@ type glances struct {
 type glance struct {
 	offer  string
 	seen   string
+	size   Size
 	report gate.Report
 	wrong  string // why it could not be examined
 }
@@ -132,7 +133,18 @@ func (d *Desk) glance(ctx context.Context, v store.Session, in string) glance {
 		out.wrong = safetext.Fit(safetext.Line(err.Error()), 500)
 	}
 	out.seen, out.report = c.Seen(), c.Gate
+	out.size = Size{len(c.Summary.Files), c.Summary.Added, c.Summary.Deleted}
 	return out
+}
+
+// sizeOf is how much of a session's work is known to have changed.
+func (g *glances) sizeOf(id string) *Size {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if have, ok := g.known[id]; ok && have.wrong == "" {
+		return &have.size
+	}
+	return nil
 }
 
 // groups shows what the gate found, and what the user's settings say to it.
@@ -173,11 +185,8 @@ func (d *Desk) decide(n *Need, v store.Session) {
 			n.Held = append(n.Held, group)
 		}
 	}
-	if len(n.Held) == 0 {
-		return
-	}
 	n.Work = g.seen
-	if n.Kind == session.NeedPull {
+	if len(n.Held) > 0 && n.Kind == session.NeedPull {
 		n.Kind = session.NeedDecide
 	}
 }

@@ -36,6 +36,11 @@ func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error
 			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens(), a.Tokens()), cmp.Compare(a.Name, b.Name))
 		})
 	}
+	bill, err := d.App.Cost(ctx, d.Now().AddDate(0, 0, -moneyDays), []string{app.ByDay, "agent"})
+	out.Wrong = without(out.Wrong, "by day and agent", err)
+	for _, r := range bill.Rows {
+		out.By = append(out.By, DaySum{r.Of[app.ByDay], r.Of["agent"], r.Spend})
+	}
 	out.Days = everyDay(out.Days, d.Now())
 	list, err := db.Sessions(ctx, "")
 	out.Wrong = without(out.Wrong, "sessions", err)

@@ -18,6 +18,9 @@ func Routes() []Route {
 		{Method: "GET", Path: "/events", Says: "The state, whole, whenever it has changed. The id of an event names the " +
 			"state: a reader who comes back with `Last-Event-ID` gets nothing until there is another.",
 			Events: []Event{{"state", State{}}}, do: (*Desk).streamState},
+		{Method: "GET", Path: "/bench", Says: "What a run can be started with.", Out: Bench{}, do: get((*Desk).bench)},
+		{Method: "POST", Path: "/runs", Says: "Start a run, detached and with a budget: `cco box push --detach`, with " +
+			"several agents as `cco run --agents`.", In: Start{}, Out: Done{}, do: own("start a run", (*Desk).start)},
 		{Method: "GET", Path: "/sessions", Says: "All sessions, the newest first.", Out: []Session{},
 			Query: []Param{{"box", "only those of one box"}}, do: get((*Desk).sessionList)},
 		{Method: "GET", Path: id, Says: "One session.", Out: SessionDetail{}, do: get((*Desk).session)},
@@ -49,6 +52,23 @@ func Routes() []Route {
 			do: post("answer", answer)},
 		{Method: "POST", Path: id + "/continue", Says: "Let an agent go on: `cco box push --continue`.", In: GoOn{},
 			Out: Done{}, do: post("continue", goOn)},
+		{Method: "POST", Path: id + "/say", Says: "Type words into the terminal of an agent: `cco box say`.", In: Words{},
+			Out: Done{}, do: post("say", sayWords)},
+		{Method: "POST", Path: id + "/later", Says: "Hide what a session or a phase needs until something about it " +
+			"changes: `cco attention --later`.", In: Seen{}, Out: Done{}, do: post("later", later)},
+		{Method: "POST", Path: id + "/discard", Says: "Throw away what an agent made: its workspace moves to the " +
+			"graveyard. `cco box prune --force`.", In: Seen{}, Out: Done{}, do: post("throw away", discard)},
+		{Method: "GET", Path: id + "/network", Says: "What left a session, and what was refused.", Out: Network{},
+			do: get((*Desk).network)},
+		{Method: "POST", Path: id + "/marks", Says: "Mark a file of the changes as seen.", In: Mark{}, Out: Done{},
+			do: own("mark", (*Desk).markSeen)},
+		{Method: "POST", Path: id + "/remarks", Says: "Write a comment on a line of the changes. It is kept, and says " +
+			"nothing to an agent yet. Its id is what the answer says.", In: Remark{}, Out: Done{},
+			do: own("comment", (*Desk).remark)},
+		{Method: "POST", Path: id + "/unsay", Says: "Remove a comment.", In: Unsay{}, Out: Done{},
+			do: own("remove a comment", (*Desk).unsay)},
+		{Method: "POST", Path: id + "/send", Says: "Let an agent go on with comments: `cco box push --continue -m`; one of " +
+			"a phase, `cco cruise fix --comment`.", In: Send{}, Out: Done{}, do: own("send comments", (*Desk).sendRemarks)},
 		{Method: "POST", Path: id + "/kill", Says: "End an agent and keep its work: `cco box kill`.", In: Nothing{},
 			Out: Done{}, do: post("kill", kill)},
 		{Method: "POST", Path: id + "/pull", Says: "Bring the work back: `cco box pull`. What the gate holds up is refused " +

@@ -59,7 +59,7 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 		out.Question = b.Parse(safetext.Quote(v.Question))
 	}
 	if o, err := d.Sessions.ReadOrder(v.ID); err == nil {
-		out.Limits = o.Limits
+		out.Limits, out.Phase = o.Limits, o.Phase
 	}
 	rec, err := d.record(v.ID)
 	if err == nil {
@@ -224,7 +224,16 @@ func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
 	}
 	out.Files, out.Cut = patch.Read(ctx, text.String(), patch.Options{Report: g.report, Alone: alone, Ends: out.Cut,
 		Named: out.names})
-	return out, ctx.Err()
+	return out, errors.Join(ctx.Err(), d.noted(v.ID, &out))
+}
+
+// network is what left a session.
+func (d *Desk) network(ctx context.Context, r *http.Request) (out Network, err error) {
+	v, err := d.Sessions.Get(ctx, r.PathValue("id"))
+	if err == nil {
+		out.Left, out.Refused, err = traffic([]string{d.Sessions.NetFile(v.ID)})
+	}
+	return out, err
 }
 
 // maxText bounds a change as a text.

@@ -27,10 +27,11 @@ type Me struct {
 type State struct {
 	Needs     []Need      `json:"needs" doc:"what waits for a person, the most urgent first"`
 	Live      []Session   `json:"live" doc:"sessions at work, the newest first"`
-	Recent    []Session   `json:"recent" doc:"the last 20 that have ended"`
+	Recent    []Session   `json:"recent" doc:"the last 200 that have ended, and those that need somebody"`
 	Phases    []Phase     `json:"phases" doc:"those that live, and the last 10 that have ended"`
 	Unwatched int         `json:"unwatched" doc:"how many phases live while no engine runs"`
 	Today     store.Spend `json:"today" doc:"what all sessions together have used today"`
+	Day       float64     `json:"day,omitempty" doc:"the limit of a day's dollars; 0 is none"`
 	Wrong     []string    `json:"wrong" doc:"what could not be read"`
 }
 
@@ -44,7 +45,7 @@ type Need struct {
 	Cause  string       `json:"cause,omitempty" doc:"the limit that is reached"`
 	Held   []Group      `json:"held,omitempty" doc:"what the gate holds up until you accept it, with the first findings"`
 	Seen   string       `json:"seen,omitempty" doc:"names what it asks, or why it stands still: what answers it says this"`
-	Work   string       `json:"work,omitempty" doc:"names the work that the gate holds up, for a pull"`
+	Work   string       `json:"work,omitempty" doc:"names the work as the gate has examined it, for a pull"`
 	Asks   string       `json:"asks,omitempty" doc:"of a phase: push (may the work be pushed?) or side (which goes on?)"`
 	Wrong  string       `json:"wrong,omitempty" doc:"why the work could not be examined"`
 }
@@ -53,6 +54,14 @@ type Need struct {
 type Session struct {
 	store.Session
 	Last string `json:"last,omitempty" doc:"the last line that its agent said, while it is at work"`
+	Size *Size  `json:"size,omitempty" doc:"of its work, where that was looked at"`
+}
+
+// Size says how much was changed.
+type Size struct {
+	Files   int `json:"files" doc:"how many"`
+	Added   int `json:"added" doc:"lines"`
+	Deleted int `json:"deleted" doc:"lines"`
 }
 
 // SessionDetail is all about one session.
@@ -64,6 +73,7 @@ type SessionDetail struct {
 	Cause    string       `json:"cause,omitempty" doc:"the limit that it has reached"`
 	Plan     []words.Node `json:"plan" doc:"the plan that was sent to it"`
 	Events   int64        `json:"events" doc:"lines of its transcript"`
+	Phase    string       `json:"phase,omitempty" doc:"the phase that it works for"`
 	Seen     string       `json:"seen" doc:"names its run and what it asks: an answer, or what lets it go on, says this"`
 	Wrong    []string     `json:"wrong" doc:"what of it could not be read"`
 
@@ -121,6 +131,8 @@ type Changes struct {
 	Examining bool             `json:"examining,omitempty" doc:"the gate still looks at it: ask again"`
 	Groups    []Group          `json:"groups" doc:"what the gate found, the most dangerous first"`
 	Notes     []string         `json:"notes" doc:"what the gate did not look at"`
+	Marked    []string         `json:"marked" doc:"files that were marked as seen, and are as they were then"`
+	Remarks   []Remark         `json:"remarks" doc:"comments that wait to be sent"`
 
 	names  []git.FileStat // of all files
 	policy gate.Policy
@@ -233,11 +245,18 @@ type Left struct {
 	Last    time.Time `json:"last" doc:"when it was last"`
 }
 
+// Network is what left one session, and what was refused.
+type Network struct {
+	Left    []Left `json:"left" doc:"what left it, the last first"`
+	Refused []Left `json:"refused" doc:"what was refused, the last first"`
+}
+
 // Money is what was spent.
 type Money struct {
 	Today    store.Spend    `json:"today" doc:"by all sessions"`
 	Limits   session.Limits `json:"limits" doc:"of your settings; none is none"`
 	Days     []Sum          `json:"days" doc:"the last 60 days, today last: \"cco cost\""`
+	By       []DaySum       `json:"by" doc:"the same days by agent; none where nothing was spent"`
 	Agents   []Sum          `json:"agents" doc:"by agent, of those days, the dearest first"`
 	Models   []Sum          `json:"models" doc:"by model, likewise"`
 	Repos    []Sum          `json:"repos" doc:"by repository, likewise"`
@@ -249,6 +268,13 @@ type Money struct {
 // Sum is what something cost.
 type Sum struct {
 	Name string `json:"name" doc:"what"`
+	store.Spend
+}
+
+// DaySum is what an agent cost on a day.
+type DaySum struct {
+	Day   string `json:"day" doc:"which"`
+	Agent string `json:"agent" doc:"which"`
 	store.Spend
 }
 
@@ -288,6 +314,10 @@ type (
 		MaxCost   float64 `json:"max_cost,omitempty" doc:"dollars of this run, in place of your settings'"`
 		MaxTokens int64   `json:"max_tokens,omitempty" doc:"tokens of this run, in place of your settings'"`
 		Seen      string  `json:"seen" doc:"of the session as it was looked at"`
+	}
+	// Seen is the body of an action on something that was looked at.
+	Seen struct {
+		Seen string `json:"seen" doc:"of what it is done to, as it was looked at"`
 	}
 	// Pull brings a session's work back.
 	Pull struct {

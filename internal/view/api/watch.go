@@ -183,7 +183,7 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 	var st State
 	list, err := d.Sessions.List(ctx, "")
 	st.Wrong = without(st.Wrong, "sessions", err)
-	const recent, ended = 20, 10
+	const recent, ended = 200, 10
 	live := map[string]bool{}
 	byID := map[string]store.Session{}
 	for _, v := range list {
@@ -191,11 +191,11 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 		switch {
 		case v.Live():
 			live[v.ID] = true
-			s := listed(v)
+			s := d.listed(v)
 			s.Last = d.lastWords(ctx, v.ID)
 			st.Live = append(st.Live, s)
 		case len(st.Recent) < recent:
-			st.Recent = append(st.Recent, listed(v))
+			st.Recent = append(st.Recent, d.listed(v))
 		}
 	}
 	quiet := func(s Session) session.Need { return session.Quiet(s.Session) }
@@ -225,9 +225,18 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Looking().Runner()},
 			Words: b.Parse(fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched))})
 	}
+	for _, n := range st.Needs { // each of them has a row, however old it is
+		v, ok := byID[n.ID]
+		if ok && !v.Live() && !slices.ContainsFunc(st.Recent, func(s Session) bool { return s.ID == n.ID }) {
+			st.Recent = append(st.Recent, d.listed(v))
+		}
+	}
 	session.Arrange(st.Needs, func(n Need) session.Need { return n.Need })
 	st.Today, err = d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
 	st.Wrong = without(st.Wrong, "what was spent today", err)
+	cfg, err := d.App.ConfigIn("")
+	st.Wrong = without(st.Wrong, "settings", err)
+	st.Day = cfg.Limits.DayCost
 	return st, ctx.Err()
 }
 
@@ -276,6 +285,13 @@ func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Ph
 					Repo: p.Repo, Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
 		}
 	}
+}
+
+// listed is a session with what is known of its size.
+func (d *Desk) listed(v store.Session) Session {
+	s := listed(v)
+	s.Size = d.glances.sizeOf(v.ID)
+	return s
 }
 
 // listed is a session as listings show it: what its agent asks stands elsewhere, with its parts.

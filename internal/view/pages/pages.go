@@ -78,7 +78,7 @@ var libraries = []struct{ name, file string }{{"preact", "vendor/preact.mjs"}, {
 	{"@preact/signals", "vendor/signals.mjs"}}
 
 // first are modules of ours that every page needs.
-var first = []string{"app.js", "lib.js", "home.js"}
+var first = []string{"app.js", "lib.js", "home.js", "need.js", "composer.js"}
 
 // linkage is where a browser finds the libraries, and what it should ask for at once: otherwise it would learn of each
 // from the one before.
@@ -120,7 +120,7 @@ var index = sync.OnceValue(func() string {
 ` + preloads + `<link rel="preload" as="fetch" href="/api/v1/state" crossorigin>
 <link rel="icon" href="/assets/icon.svg">
 <style nonce="NONCE">
-` + inside("style.css") + `</style>
+` + inside("tokens.css") + inside("style.css") + `</style>
 </head>
 <body><div id="page"><noscript>This page needs JavaScript. The same is said by cco attention.</noscript></div>
 <script type="module">` + inside("enter.js") + `</script></body>

@@ -4,6 +4,8 @@ package patch
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,6 +23,7 @@ type File struct {
 	Binary  bool      `json:"binary,omitempty" doc:"it has no lines"`
 	Added   int       `json:"added" doc:"lines"`
 	Deleted int       `json:"deleted" doc:"lines"`
+	Mark    string    `json:"mark,omitempty" doc:"names what is shown of it: a mark or a comment says this"`
 	Cut     bool      `json:"cut,omitempty" doc:"there are more lines than are shown"`
 	Hunks   []Hunk    `json:"hunks" doc:"what has changed in it"`
 	Found   []Finding `json:"found" doc:"what the gate says of the file as a whole, or of lines that are not shown"`
@@ -132,7 +135,8 @@ type reader struct {
 
 // read reads the patch of one file, and gives its name as it is.
 func (r *reader) read(text string) (f File, name string) {
-	f = File{Kind: "changed", Hunks: []Hunk{}, Found: []Finding{}}
+	sum := sha256.Sum256([]byte(text))
+	f = File{Kind: "changed", Mark: hex.EncodeToString(sum[:8]), Hunks: []Hunk{}, Found: []Finding{}}
 	var modes [2]string
 	for text != "" && !strings.HasPrefix(text, "@@ ") {
 		line, rest, _ := strings.Cut(text, "\n")

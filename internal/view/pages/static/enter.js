@@ -11,12 +11,12 @@ async function enter(code) {
 function form(why) {
   document.title = 'cco: come in';
   const el = (name, props, ...kids) => { const e = Object.assign(document.createElement(name), props); e.append(...kids); return e; };
-  const input = el('input', {id: 'code', autocomplete: 'off', spellcheck: false, autocapitalize: 'none'});
+  const input = el('input', {id: 'code', className: 'in', autocomplete: 'off', spellcheck: false, autocapitalize: 'none'});
   const says = el('p', {id: 'says', className: 'bad'}, why || '');
   says.setAttribute('role', 'alert');
   const f = el('form', {className: 'enter'}, el('h1', {}, 'cco'),
     el('p', {}, 'Come in with the code that `cco view code` prints. It lives a minute, and once.'),
-    el('label', {htmlFor: 'code'}, 'Code'), input, el('button', {className: 'main'}, 'Come in'), says);
+    el('label', {htmlFor: 'code'}, 'Code'), input, el('button', {className: 'btn fill'}, 'Come in'), says);
   f.addEventListener('submit', async e => {
     e.preventDefault();
     const wrong = await enter(input.value).catch(String);

@@ -1,58 +1,42 @@
-// What was spent, as plots and as tables, and the limits.
-import {html, useAsk, useEffect, useRef, useState, state, Act, Oops, Part, Wrong, money, tokens, used} from '/assets/app.js';
+// What was spent, as bars and as tables, and the limits, which are changed in place.
+import {html, useAsk, useState, useTitle, state, Act, Agent, Bar, Empty, Oops, Part, Soon, Wrong, base, dollars, hue, money, titleOf, tokens, used} from '/assets/app.js';
 
-async function plot(el, days) {
-  if (!document.querySelector('link[href="/assets/vendor/uplot.css"]')) document.head.append(Object.assign(document.createElement('link'), {rel: 'stylesheet', href: '/assets/vendor/uplot.css'}));
-  const {default: uPlot} = await import('/assets/vendor/uplot.mjs');
-  const css = getComputedStyle(document.documentElement), ink = css.getPropertyValue('--quiet'), line = css.getPropertyValue('--line'), bar = css.getPropertyValue('--accent');
-  const cost = days.some(d => d.cost > 0);
-  el.replaceChildren();
-  const u = new uPlot({width: el.clientWidth, height: 220, legend: {show: false}, cursor: {show: false},
-    scales: {x: {time: true}, y: {range: (u, lo, hi) => [0, hi || 1]}},
-    axes: [{stroke: ink, grid: {show: false}, ticks: {stroke: line}}, {stroke: ink, grid: {stroke: line}, ticks: {stroke: line}, size: 60, values: (u, v) => v.map(x => cost ? '$' + x : tokens(x))}],
-    series: [{}, {stroke: bar, fill: bar, paths: uPlot.paths.bars({size: [0.6, 40]}), points: {show: false}}]},
-    [days.map(d => new Date(d.name + 'T12:00').getTime() / 1000), days.map(d => cost ? d.cost : used(d))], el);
-  return () => u.destroy();
+const SHOWN = 14;
+function Days({m}) {
+  const days = m.days.slice(-SHOWN), cost = days.some(d => d.cost > 0), of = d => cost ? d.cost : used(d), top = Math.max(...days.map(of), cost ? 1 : 1000);
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9].find(s => top / s <= 4) || 1e10, high = Math.ceil(top / step) * step, H = 176, W = 100 / SHOWN, y = v => H - v / high * H;
+  const agents = [...new Set(m.by.filter(b => days.some(d => d.name === b.day)).map(b => b.agent))], lines = [];
+  for (let v = step; v <= high; v += step) lines.push(v);
+  return html`<div class="f wrap"><h2>Last ${SHOWN} days</h2><span class="m s">${cost ? dollars(days.reduce((n, d) => n + d.cost, 0)) : tokens(days.reduce((n, d) => n + used(d), 0)) + ' tokens'}</span><span class="f end s m leg">${agents.map(a => html`<${Agent} of=${a} key=${a} />`)}</span></div>
+    <div class="chart"><svg role="img" aria-label="What each day cost; the table below says the same">${lines.map(v => html`<line key=${v} x1="0" x2="100%" y1=${y(v)} y2=${y(v)} />`)}
+      ${days.map((d, i) => { let at = 0; const parts = m.by.filter(b => b.day === d.name); return (parts.length ? parts : [{agent: '', ...d}]).map(b => { const v = of(b), h = v / high * H; at += h; return v > 0 && html`<rect key=${d.name + b.agent} class=${hue(b.agent)} x=${(i + .24) * W + '%'} width=${W * .52 + '%'} y=${H - at} height=${Math.max(1, h - 1)}><title>${d.name} ${b.agent}: ${cost ? dollars(v) : tokens(v)}</title></rect>`; }); })}</svg>
+      <div class="ys s m" aria-hidden="true">${lines.slice().reverse().map(v => html`<span key=${v}>${cost ? '$' + v : tokens(v)}</span>`)}</div></div>
+    <ol class="days s m" aria-hidden="true">${days.map((d, i) => html`<li key=${d.name} class=${i === SHOWN - 1 ? 'today' : ''}>${Number(d.name.slice(8))}</li>`)}</ol>
+    <details class="known0"><summary class="m s">As a table</summary><table class="tab"><tbody>${days.filter(d => of(d) > 0).reverse().map(d => html`<tr key=${d.name}><td>${d.name}</td><td class="n">${money(d)}</td><td class="n m">${tokens(used(d))}</td></tr>`)}</tbody></table></details>`;
 }
 
-function Plot({days}) {
-  const el = useRef(null), mark = days.map(d => d.name + d.cost + used(d)).join();
-  useEffect(() => {
-    let end, gone = false;
-    const draw = () => plot(el.current, days).then(f => { if (gone) f(); else { if (end) end(); end = f; } });
-    draw();
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    addEventListener('resize', draw); dark.addEventListener('change', draw);
-    return () => { gone = true; removeEventListener('resize', draw); dark.removeEventListener('change', draw); if (end) end(); };
-  }, [mark]);
-  return html`<div class="plot" ref=${el} role="img" aria-label="What each day cost; the table below says the same"></div>`;
+const limits = [['day_cost', 'Dollars a day', m => m.today.cost], ['day_tokens', 'Tokens a day', m => used(m.today)], ['run_cost', 'Dollars a run'], ['run_tokens', 'Tokens a run']];
+function Limit({m, name, says, spent, done}) {
+  const [value, setValue] = useState(null), tok = name.endsWith('tokens'), is = m.limits[name] || 0, show = v => tok ? tokens(v) : dollars(v), id = 'limit-' + name;
+  return html`<div class="lim"><label for=${id}>${says}</label>${spent !== undefined ? html`<span class="m s n">${show(spent)} of</span>` : html`<span></span>`}<input id=${id} class="in n" placeholder="none" value=${value ?? (is ? show(is) : '')} onInput=${e => setValue(e.target.value)} />
+    ${value !== null && value.trim() ? html`<span class="set"><button type="button" class="btn q" onClick=${() => setValue(null)}>Cancel</button><${Act} path="/limits" body=${() => ({name: 'limits.' + name, value: value.trim().replace(/^\$/, ''), was: is})} done=${() => { setValue(null); done(); }}>Set it</${Act}></span>` : spent !== undefined && is ? html`<${Bar} at=${spent / is} c=${spent / is >= 1 ? 'bad' : spent / is > .8 ? 'warn' : 'm'} />` : null}</div>`;
 }
 
-const Limit = ({name, used, most, words}) => most ? html`<p><label>${name} <meter min="0" max=${most} value=${Math.min(used, most)} high=${most * .8} optimum="0"></meter> ${words(used)} of ${words(most)}</label></p>` : null;
-function Raise({limits, done}) {
-  const [name, setName] = useState('limits.day_cost'), [value, setValue] = useState('');
-  return html`<div class="row"><label>Limit <select value=${name} onChange=${e => setName(e.target.value)}>
-      <option value="limits.day_cost">dollars of a day</option><option value="limits.day_tokens">tokens of a day</option>
-      <option value="limits.run_cost">dollars of a run</option><option value="limits.run_tokens">tokens of a run</option></select></label>
-    <label>to <input size="8" value=${value} placeholder="25 or none" onInput=${e => setValue(e.target.value)} /></label>
-    <${Act} path="/limits" body=${() => ({name, value: value.trim(), was: limits[name.slice(7)] || 0})} disabled=${!value.trim()} done=${done}>Set it in your settings</${Act}></div>`;
+function Sums({name, list, of = x => html`<span class="cut">${x}</span>`, c = () => 'm'}) {
+  const top = Math.max(...list.map(x => x.cost), 0), most = Math.max(...list.map(used), 1);
+  return list.length > 0 && html`<section class="card"><h2>By ${name.toLowerCase()}</h2><table class="tab fx"><thead><tr><th class="w3">${name}</th><th class="dk"><span class="sr">Share</span></th><th class="n w2">Tokens</th><th class="n w2">Dollars</th></tr></thead>
+    <tbody>${list.slice(0, 12).map(x => html`<tr key=${x.name}><td title=${x.name}>${of(x.name)}</td><td class="dk"><${Bar} at=${top ? x.cost / top : used(x) / most} c=${c(x.name)} /></td><td class="n m">${tokens(used(x))}</td><td class="n">${dollars(x.cost)}</td></tr>`)}</tbody></table></section>`;
 }
-const Sums = ({name, list}) => list.length > 0 && html`<h2>${name}</h2><div class="wide" tabindex="0" role="region" aria-label=${name}><table><tbody>${list.map(x => html`<tr key=${x.name}><td>${x.name}</td><td>${money(x)}</td><td class="quiet">${tokens(used(x))} tokens</td></tr>`)}</tbody></table></div>`;
+const Dear = ({name, list, to, of}) => list.length > 0 && html`<section class="card"><h2>${name}</h2><table class="tab fx"><tbody>${list.slice(0, 12).map(s => html`<tr key=${s.id}><td><a class="cut blk" href=${'/' + to + '/' + s.id}><bdi>${titleOf(s)}</bdi></a></td><td class="m dk w2">${of(s)}</td><td class="n w2">${money(s.spent || s) || '—'}</td></tr>`)}</tbody></table></section>`;
 
 export function Money() {
-  const st = state.value, [again, setAgain] = useState(0), {v: m, e} = useAsk('/money', (st ? used(st.today) : 0) + '.' + again);
-  if (e) return html`<h1>Money</h1><${Oops} e=${e} />`;
-  if (!m) return html`<h1>Money</h1>`;
-  const dollars = n => '$' + n.toFixed(2), l = m.limits;
-  const spent = m.days.filter(d => d.cost > 0 || used(d) > 0);
-  return html`<h1>Money</h1><${Wrong} of=${m.wrong} />
-    <p>Today: <b>${money(m.today) || 'nothing'}</b> <span class="quiet">${tokens(used(m.today))} tokens</span></p>
-    <${Limit} name="Of today's dollars" used=${m.today.cost} most=${l.day_cost} words=${dollars} />
-    <${Limit} name="Of today's tokens" used=${used(m.today)} most=${l.day_tokens} words=${tokens} />
-    <${Raise} limits=${l} done=${() => setAgain(n => n + 1)} />
-    <p class="quiet">One run: ${l.run_cost ? dollars(l.run_cost) : 'no limit of dollars'}, ${l.run_tokens ? tokens(l.run_tokens) + ' tokens' : 'no limit of tokens'}. A session that has reached its own is raised where it waits, on the home page.</p>
-    ${spent.length > 0 && html`<h2>By day</h2><${Part}><${Plot} days=${m.days} /></${Part}><details><summary>As a table</summary><table><tbody>${spent.reverse().map(d => html`<tr key=${d.name}><td>${d.name}</td><td>${money(d)}</td><td class="quiet">${tokens(used(d))} tokens</td></tr>`)}</tbody></table></details>`}
-    <${Sums} name="By agent" list=${m.agents} /><${Sums} name="By model" list=${m.models} /><${Sums} name="By repository" list=${m.repos} />
-    ${m.sessions.length > 0 && html`<h2>Sessions</h2><div class="wide" tabindex="0" role="region" aria-label="Sessions"><table><tbody>${m.sessions.map(s => html`<tr key=${s.id}><td><a href=${'/session/' + s.id}>${s.title || s.id}</a></td><td>${money(s.spent)}</td><td class="quiet">${s.agent} ${s.state}</td></tr>`)}</tbody></table></div>`}
-    ${m.phases.length > 0 && html`<h2>Phases</h2><div class="wide" tabindex="0" role="region" aria-label="Phases"><table><tbody>${m.phases.map(p => html`<tr key=${p.id}><td><a href=${'/phase/' + p.id}>${p.title || p.id}</a></td><td>${money(p)}</td><td class="quiet">${p.stage}</td></tr>`)}</tbody></table></div>`}`;
+  useTitle('Money');
+  const st = state.value, [again, setAgain] = useState(0), {v, e} = useAsk('/money', (st ? used(st.today) : 0) + '.' + again), [kept, keep] = useState(null), m = v || kept;
+  if (v && kept !== v) keep(v);
+  if (!m) return html`<main id="main" tabindex="-1" class="page"><h1 class="sr">Money</h1>${e ? html`<${Oops} e=${e} />` : html`<${Soon} />`}</main>`;
+  const l = m.limits, done = () => setAgain(n => n + 1), any = m.days.some(d => d.cost > 0 || used(d) > 0);
+  return html`<main id="main" tabindex="-1" class="page stack l"><h1 class="sr">Money</h1><${Wrong} of=${m.wrong} /><div class="side b"><div class="stack l"><section class="today0"><h2 class="m">Today</h2><p><span class="fig">${dollars(m.today.cost)}</span> <span class="m">${l.day_cost ? 'of ' + dollars(l.day_cost) + ', ' : ''}${tokens(used(m.today))} tokens${m.today.estimate ? ', an estimate' : ''}</span></p>${l.day_cost > 0 && html`<${Bar} at=${m.today.cost / l.day_cost} c=${m.today.cost >= l.day_cost ? 'bad' : 'acc'} label=${`${dollars(m.today.cost)} of ${dollars(l.day_cost)}`} />`}</section>
+      ${any ? html`<section><${Part}><${Days} m=${m} /></${Part}></section>` : html`<${Empty} icon="money" head="Nothing was spent yet">What agents cost stands here, by day, agent and repository.</${Empty}>`}</div>
+    <aside class="card"><h2>Limits</h2><div class="sect stack">${limits.map(([name, says, spent]) => html`<${Limit} key=${name + (l[name] || 0)} m=${m} name=${name} says=${says} spent=${spent && spent(m)} done=${done} />`)}<p class="m s">A change holds from the next call on. A session that has reached its own limit waits in the inbox.</p></div></aside></div>
+    <div class="two"><${Sums} name="Agent" list=${m.agents} of=${a => html`<${Agent} of=${a} />`} c=${hue} /><${Sums} name="Model" list=${m.models.map(x => ({...x, name: x.name || 'not said'}))} /><${Sums} name="Repository" list=${m.repos} of=${r => html`<span class="cut blk">${base(r)}</span>`} /><${Dear} name="Sessions" list=${m.sessions} to="session" of=${s => html`<span class="cut blk">${s.agent}</span>`} /><${Dear} name="Phases" list=${m.phases} to="phase" of=${p => html`<span class="cut blk">${p.stage}</span>`} /></div></main>`;
 }
