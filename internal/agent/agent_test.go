@@ -50,7 +50,8 @@ func TestFindNamesTheAgentsThatExist(t *testing.T) {
 	if nf, ok := errors.AsType[*NotFoundError](err); !ok || nf.Name != "claud" {
 		t.Fatalf("err = %v", err)
 	}
-	if want := `no agent "claud"; there are claude, codex, gemini, opencode, copilot, qwen, pi, script`; err.Error() != want {
+	want := `no agent "claud"; there are claude, codex, gemini, opencode, copilot, qwen, pi, script`
+	if err.Error() != want {
 		t.Errorf("err = %q, want %q", err, want)
 	}
 }

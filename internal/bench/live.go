@@ -142,7 +142,8 @@ func (b *bench) spendAndRest(ctx context.Context, st *store.Store, t *terminal, 
 	rounds int) (late []time.Duration, err error) {
 	for i := range rounds {
 		for k := range 10 {
-			_, err := st.AddSpend(ctx, ids[(i*10+k)%len(ids)], store.Account{Day: store.Day(time.Now()), Agent: "script"}, map[string]store.Spend{"gpt-5": {Cost: 0.01}})
+			_, err := st.AddSpend(ctx, ids[(i*10+k)%len(ids)],
+				store.Account{Day: store.Day(time.Now()), Agent: "script"}, map[string]store.Spend{"gpt-5": {Cost: 0.01}})
 			if err != nil {
 				return nil, err
 			}

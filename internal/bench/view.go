@@ -139,8 +139,8 @@ func (b *bench) record(ctx context.Context, id string, state store.State) error 
 	}
 	now := time.Now()
 	v := store.Session{ID: id, Box: "cco-sandbox", Backend: "native", Agent: "script", Repo: b.dir, Branch: "main",
-		Base: strings.Repeat("0", 40), Origin: strings.Repeat("0", 40), Plan: "/exchange/plan.md", Title: "Session " + id, State: state, Created: now,
-		Started: now}
+		Base: strings.Repeat("0", 40), Origin: strings.Repeat("0", 40), Plan: "/exchange/plan.md", Title: "Session " + id,
+		State: state, Created: now, Started: now}
 	if state == store.Done {
 		v.Finished = now
 	}

@@ -63,7 +63,8 @@ func TestCcoAloneIsHelpWhereThereIsNoList(t *testing.T) {
 		d.clear()
 		d.types("env " + env + " cco; echo status $?")
 		d.await("the end of "+env, d.shows("\nstatus 0\n"))
-		if screen := d.screen(); !strings.Contains(screen, "What it commits comes back") || strings.Contains(screen, "done\n") {
+		screen := d.screen()
+		if !strings.Contains(screen, "What it commits comes back") || strings.Contains(screen, "done\n") {
 			t.Errorf("%s: not help:\n%s", env, screen)
 		}
 	}

@@ -76,7 +76,8 @@ func tightenRecord(c *Config, want Config, _ Sources) string {
 
 // userOnly are the settings that no repository may make, trusted or not: the place of a key decides what is run for it,
 // and what is sent to a model as if it were a key; an agent is a program that is installed and
-// started; who holds the database decides what phases do, and who names what a machine has decides where; and the terminal is the user's own.
+// started; who holds the database decides what phases do, and who names what a machine
+// has decides where; and the terminal is the user's own.
 func (k key) userOnly() bool {
 	return slices.ContainsFunc([]string{"keys.", "agents", "engine.", "worker.", "terminal.", "graveyard."},
 		func(part string) bool { return strings.HasPrefix(k.name, part) })

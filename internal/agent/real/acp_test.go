@@ -3,6 +3,7 @@
 package real
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestAnAgentByProtocolIsPushedAndPulled(t *testing.T) {
 		if text := w.kept(id, "transcript.jsonl"); strings.Contains(text, w.key) {
 			t.Error("the key is in the transcript")
 		}
-		if cost := w.run(0, "cost"); !strings.Contains(cost, agent) {
+		if cost := w.run(0, "box", "sessions"); !regexp.MustCompile(`(?m)^` + id + ` .*\$0\.0`).MatchString(cost) {
 			t.Errorf("what it cost is not on record:\n%s", cost)
 		}
 	})

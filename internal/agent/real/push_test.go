@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back. The agent is asked
-// to look for its key, which is used and is nowhere.
+// The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back. The agent is
+// asked to look for its key, which is used and is nowhere.
 func TestAPushEndsInACommitThatIsPulled(t *testing.T) {
 	eachBox(t, append([]string{slow}, agents...), func(t *testing.T, agent, box string) {
 		w := newWork(t, agent,

@@ -70,8 +70,8 @@ func (x *tmux) asked() {
 
 func (x *tmux) types(line string) { x.do("send-keys", "-l", line); x.do("send-keys", "Enter") }
 
-// The loop on a real terminal: the agent works, a comment makes it go on in its conversation, all of it is taken. Nothing
-// is red of what its CLI tries by itself, beside which nobody would see the others.
+// The loop on a real terminal: the agent works, a comment makes it go on in its conversation, all of it is taken.
+// Nothing is red of what its CLI tries by itself, beside which nobody would see the others.
 func TestARunOnATerminal(t *testing.T) {
 	each(t, agents, func(t *testing.T, agent string) {
 		w := newWork(t, agent, commit("hello.txt", "hello"), agenttest.Say("done"),

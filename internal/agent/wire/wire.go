@@ -1,5 +1,5 @@
-// Package wire is what cco and its driver of agents that speak the Agent Client Protocol say to each other: the job that
-// the driver gets, and its own words among the agent's updates.
+// Package wire is what cco and its driver of agents that speak the Agent Client Protocol say to each other: the job
+// that the driver gets, and its own words among the agent's updates.
 package wire
 
 // Variable is the driver's environment variable for the job, as JSON. The door's address is filled into it on the way.

@@ -18,16 +18,15 @@ import (
 // world is steps that a test has a hand in, and the row that a phase saves.
 type world struct {
 	cruise.Steps
-	mu     sync.Mutex
-	row    []byte
-	saves  int
-	named  int
-	looks  int
-	full   bool // the disk
-	panics int
-	state  cruise.PullState
-	log    []string
-	told   []string
+	mu    sync.Mutex
+	row   []byte
+	saves int
+	named int
+	looks int
+	full  bool // the disk
+	state cruise.PullState
+	log   []string
+	told  []string
 }
 
 func (w *world) Metadata(context.Context, cruise.MetadataIn) (cruise.Metadata, error) {

@@ -1,5 +1,5 @@
-// Package acp drives, inside a box, an agent that speaks the Agent Client Protocol: one turn, whose updates it passes on
-// as they come. It decides nothing about the agent's work: who runs it reads its words as it reads any agent's.
+// Package acp drives, inside a box, an agent that speaks the Agent Client Protocol: one turn, whose updates it passes
+// on as they come. It decides nothing about the agent's work: who runs it reads its words as it reads any agent's.
 package acp
 
 import (

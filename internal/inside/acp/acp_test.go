@@ -28,6 +28,7 @@ const words = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":
 // agent plays one that does what a real one could: it is a program of its own, on real pipes.
 func agent(kind string) {
 	in := bufio.NewScanner(os.Stdin)
+	say := func(line string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, line+"\n", args...) }
 	var prompted any
 	for in.Scan() {
 		var m struct {
@@ -38,28 +39,28 @@ func agent(kind string) {
 		}
 		_ = json.Unmarshal(in.Bytes(), &m)
 		answer := func(id any, result string) {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%v,"result":%s}`+"\n", id, result)
+			say(`{"jsonrpc":"2.0","id":%v,"result":%s}`, id, result)
 		}
 		switch {
 		case m.Method == initialize:
 			answer(m.ID, `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`)
 		case m.Method == newSession || m.Method == loadSession:
 			if m.Method == loadSession {
-				fmt.Println(words) // what was said before
+				say("%s", words) // what was said before
 			}
 			answer(m.ID, `{"sessionId":"s","modes":{"availableModes":[{"id":"yolo"}]}}`)
 		case m.Method == setMode:
 			answer(m.ID, `{}`)
 		case m.Method == doPrompt && kind == "half":
-			fmt.Print(words + "\n" + words[:40])
+			_, _ = os.Stdout.WriteString(words + "\n" + words[:40])
 			return
 		case m.Method == doPrompt && kind == "long":
-			fmt.Println(`{"jsonrpc":"2.0","id":3,"result":"` + strings.Repeat("x", 100<<20) + `"}`)
+			say(`{"jsonrpc":"2.0","id":3,"result":"%s"}`, strings.Repeat("x", 100<<20))
 		case m.Method == doPrompt && kind == "long update":
-			fmt.Println(words[:len(words)-5] + strings.Repeat("x", 100<<20) + `"}}}}`)
+			say(`%s%s"}}}}`, words[:len(words)-5], strings.Repeat("x", 100<<20))
 			answer(m.ID, `{"stopReason":"end_turn"}`)
 		case m.Method == doPrompt && kind == "never":
-			fmt.Println(words)
+			say("%s", words)
 			prompted = m.ID
 		case m.Method == cancelTurn:
 			answer(prompted, `{"stopReason":"cancelled"}`)
@@ -138,7 +139,8 @@ func TestATurn(t *testing.T) {
 
 // Guards against agents that break off, flood or never end: the turn ends, with a word about why.
 func TestFaults(t *testing.T) {
-	for _, tt := range []struct{ kind, want string }{{"half", `"cco":"failed"`}, {"long", "it wrote a line of more than 4 MiB"},
+	for _, tt := range []struct{ kind, want string }{{"half", `"cco":"failed"`},
+		{"long", "it wrote a line of more than 4 MiB"},
 		{"long update", "an update of more than 4 MiB is left out"}} {
 		out, _, code := drive(t, tt.kind, nil, nil)
 		if !strings.Contains(out, tt.want) || (code == 0) != (tt.kind == "long update") || len(out) > 10_000 {

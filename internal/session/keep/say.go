@@ -13,8 +13,8 @@ const maxSaid = 20
 // enterPause is the time between a paste and Enter. CLIs take an Enter that comes with a paste for a part of it.
 const enterPause = 500 * time.Millisecond
 
-// A busy machine's CLI may read the paste and the Enter at once, for all the pause between them. So Enter is typed again
-// while the agent stays at its prompt: so long after, and so often. At an empty prompt it does nothing.
+// A busy machine's CLI may read the paste and the Enter at once, for all the pause between them. So Enter is typed
+// again while the agent stays at its prompt: so long after, and so often. At an empty prompt it does nothing.
 const (
 	enterAgain = 5 * time.Second
 	enterTries = 6

@@ -56,7 +56,8 @@ func (d *Desk) bench(ctx context.Context, _ *http.Request) (out Bench, err error
 			out.Agents = append(out.Agents, a.Name)
 		}
 	}
-	slices.SortStableFunc(out.Agents, func(a, b string) int { return rank(a, cfg.Agent.Default) - rank(b, cfg.Agent.Default) })
+	usual := cfg.Agent.Default
+	slices.SortStableFunc(out.Agents, func(a, b string) int { return rank(a, usual) - rank(b, usual) })
 	dirs, err := d.benches(ctx)
 	for _, dir := range dirs {
 		p := Place{Path: dir}
