@@ -49,6 +49,8 @@ p=$3/node_modules/@anthropic-ai/claude-code-$(uname | tr A-Z a-z)-$arch/claude
 mkdir -p "$(dirname "$p")"
 printf '#!/bin/sh\necho 2.1.325\n' > "$p"
 chmod +x "$p"
+echo '{"packages":{"node_modules/@anthropic-ai/claude-code":{"version":"2.1.325","integrity":"sha512-sum"}}}' \
+	> "$3/package-lock.json"
 `
 
 // Guards against a machine that has to be given by hand what cco could put there, and against a host's own program,

@@ -43,6 +43,12 @@ func (w *world) Look(_ context.Context, in cruise.LookIn) (cruise.News, error) {
 	return cruise.News{Mark: in.Mark, State: w.state}, nil
 }
 
+func (w *world) looked() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.looks
+}
+
 func (w *world) Say(context.Context, cruise.SayIn) error { return nil }
 
 func (w *world) Save(_ context.Context, in cruise.SaveIn) (cruise.Saved, error) {
@@ -236,12 +242,12 @@ func TestTheNextLookIsWhenItWasDue(t *testing.T) {
 		e := w.engine(t)
 		must.Do(t, e.Start("aaaaaaaa", st))
 		time.Sleep(99 * time.Second)
-		if got := w.saved(t); w.looks != 0 || !got.NextLook.Equal(st.NextLook) || got.Backoff != st.Backoff {
-			t.Errorf("%d looks, next at %v, want %v", w.looks, got.NextLook, st.NextLook)
+		if got := w.saved(t); w.looked() != 0 || !got.NextLook.Equal(st.NextLook) || got.Backoff != st.Backoff {
+			t.Errorf("%d looks, next at %v, want %v", w.looked(), got.NextLook, st.NextLook)
 		}
 		time.Sleep(2 * time.Second)
-		if w.looks != 1 {
-			t.Errorf("%d looks when it was due", w.looks)
+		if w.looked() != 1 {
+			t.Errorf("%d looks when it was due", w.looked())
 		}
 		// The clock was set back by a day while no engine ran.
 		must.Do(t, e.Close())
@@ -250,8 +256,8 @@ func TestTheNextLookIsWhenItWasDue(t *testing.T) {
 		e = w.engine(t)
 		must.Do(t, e.Start("aaaaaaaa", late))
 		time.Sleep(301 * time.Second)
-		if w.looks != 2 {
-			t.Errorf("%d looks", w.looks)
+		if w.looked() != 2 {
+			t.Errorf("%d looks", w.looked())
 		}
 	})
 }
