@@ -40,7 +40,8 @@ func changesPage(b *browser) {
 	b.at(where)
 	b.until("all files", "document.querySelectorAll('.file').length === 3")
 	// Nothing can be taken until it was read, and what is filled leads there.
-	b.until("the safe step is filled", "document.querySelector('.dock .fill').innerText.startsWith('Review')")
+	b.until("the safe step is filled", "[...document.querySelectorAll('.dock .fill')].filter(e => e.checkVisibility())."+
+		"map(e => e.innerText.trim().split(' ')[0]).join() === 'Review'")
 	b.until("nothing can be taken", "document.querySelector(\"[data-act*='/pull']\").disabled")
 	const consent = "document.querySelector('.found input:not(:checked), .gate[open] [data-consent]:not(:checked)')"
 	for b.value(consent) != "null" {
@@ -70,7 +71,7 @@ func changesPage(b *browser) {
 		b.until("it is folded", "!document.querySelector('[id=\"f-two.txt\"] .body')")
 	}
 	b.until("a line", "(e => e && (e.click(), true))(document.querySelector('[id=\"f-one.txt\"] .at'))")
-	b.types("Comment on this line", "Say three too:\n\n```sh\necho 3 >3.txt\ngit add .\ngit commit -qm 3\n```\n")
+	b.types("Comment on this line", "Say three too:\n\n## Task 1: Three\n\n```sh\necho 3 >3.txt\ngit add .\ngit commit -qm 3\n```\n")
 	b.press("Add comment")
 	b.sees("Say three too")
 	b.at("/session/" + part + "/changes")
@@ -81,7 +82,7 @@ func changesPage(b *browser) {
 	b.fine("changes with a comment")
 	b.press("Send 1 comment")
 	b.sees("session " + part + " goes on")
-	b.sees("3.txt") // it is shown when it has come
+	b.until("what has come is shown", "document.getElementById('f-3.txt')")
 	b.marks("leave a file", "[id='f-two.txt'] [data-take]")
 	b.marks("leave another", "[id='f-3.txt'] [data-take]")
 	b.press("Take 1 file")
