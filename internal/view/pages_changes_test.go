@@ -83,6 +83,7 @@ func changesPage(b *browser) {
 	b.press("Send 1 comment")
 	b.sees("session " + part + " goes on")
 	b.until("what has come is shown", "document.getElementById('f-3.txt')")
+	b.until("it has its name still", "document.querySelector('h1').innerText === 'Write two files'")
 	b.marks("leave a file", "[id='f-two.txt'] [data-take]")
 	b.marks("leave another", "[id='f-3.txt'] [data-take]")
 	b.press("Take 1 file")

@@ -120,7 +120,7 @@ func raiseLimits(b *browser) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	b.at("/")
-	b.sees("limits.run_tokens")
+	b.until("the limit again", "document.querySelector('#asks .row')?.textContent.includes('limits.run_tokens')") // a phone hides it
 	b.sit(keys)
 	b.choose("Paint it")
 	b.types("Tokens of the next run", "1000000")

@@ -37,6 +37,7 @@ const rules = `(() => {
 		if (s.textDecorationLine.includes('underline') && !e.closest('.words, .ask2, .empty, .diff')) say('is underlined');
 		if (e.matches('.btn:not(.long)') && words.split(/\s+/).length > 3) say('says ' + words);
 		if (e.matches('.row') && Math.abs(high(e) - (phone ? 64 : 44)) > 1) say('is ' + high(e) + ' high');
+		if (e.matches('.row .n') && e.scrollWidth > e.clientWidth + 1) say('runs over with ' + words);
 		if (phone && e.matches('.btn, .in, select') && high(e) < 43.5) say('is ' + high(e) + ' high, for a finger');
 	}
 	const filled = [...of.querySelectorAll('.btn.fill')].filter(e => e.checkVisibility());

@@ -176,6 +176,13 @@ func (d *Desk) sendRemarks(ctx context.Context, j *job, r *http.Request, in Send
 		r.SetPathValue("id", order.Phase)
 		err = send(ctx, j, r, cruise.Event{Kind: cruise.EventComment, Text: text}, "looks now")
 	} else {
+		v, missing := j.sessions.Get(ctx, id)
+		if missing != nil {
+			return missing
+		}
+		if v.Title != "" { // which it keeps: the first line of what is said is its title from then on
+			text = "# " + v.Title + "\n\n" + text
+		}
 		err = goOn(ctx, j, r, GoOn{Text: text, Seen: in.Seen})
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
 // The inbox: every session once, in rows by what it needs, and beside them the one that is chosen.
-import {html, act, state, told, useEffect, useRef, useState, useAsk, Words, Act, Ago, Agent, Bar, Danger, Empty, Icon, Part, Path, Plus, count, dollars, base, flat, hue, money, none, runOf, titleOf} from '/assets/lib.js';
+import {html, act, state, told, useEffect, useRef, useState, useAsk, Words, Act, Ago, Agent, Bar, Danger, Empty, Icon, Part, Path, Plus, count, dollars, base, cents, flat, hue, money, none, runOf, titleOf} from '/assets/lib.js';
 import {kinds, clean, toOf, apiOf, Answer, Later, Discard, Findings} from '/assets/need.js';
 import {Composer, Begin} from '/assets/composer.js';
 import {go, useKeys} from '/assets/app.js';
@@ -28,17 +28,19 @@ function rowsOf(st) {
 }
 
 // While somebody reads, what is new waits, and rows stay where they are.
-let busyAt = 0;
+let busyAt = -Infinity;
 for (const name of ['pointermove', 'keydown', 'wheel', 'touchstart', 'scroll']) addEventListener(name, () => { busyAt = performance.now(); }, {passive: true});
 const reads = () => !document.hidden && (scrollY > 0 || performance.now() - busyAt < 20000);
-function useHeld(rows, on) {
-  const at = useRef(null), places = rows.map(r => r.group + r.key).join();
+function useHeld(rows) {
+  const at = useRef(null), [, look] = useState(0), places = rows.map(r => r.group + r.key).join();
   if (!at.current || !reads()) at.current = {places, keys: rows.map(r => [r.key, r.group])};
-  if (!on || at.current.places === places) return {rows, fresh: 0};
+  const same = at.current.places === places;
+  // What waits is shown when nobody reads any more, also if nothing else comes.
+  useEffect(() => { const t = !same && setInterval(() => reads() || look(n => n + 1), 1000); return () => clearInterval(t); }, [same]);
+  if (same) return {rows, fresh: 0};
   const by = new Map(rows.map(r => [r.key, r])), was = new Set(at.current.keys.map(k => k[0]));
   const kept = at.current.keys.filter(([k]) => by.has(k)).map(([k, group]) => ({...by.get(k), shown: group}));
-  const fresh = rows.filter(r => !was.has(r.key)).length || kept.filter(r => r.shown !== r.group).length;
-  return {rows: fresh || kept.length === rows.length ? kept : kept, fresh, show: () => { at.current = null; }};
+  return {rows: kept, fresh: rows.filter(r => !was.has(r.key)).length || kept.filter(r => r.shown !== r.group).length, show: () => { at.current = null; }};
 }
 
 const dash = html`<span class="dk">—</span>`;
@@ -53,7 +55,7 @@ function Row({r, on, pick, marked, mark, open}) {
     <input type="checkbox" aria-label=${'Choose: ' + r.title} checked=${marked} onChange=${mark} /><${Icon} of=${r.icon} c=${r.c} label=${r.says} />
     <span class="t"><a class="cut" href=${r.to}><bdi>${r.title}</bdi></a><${Marks} n=${r.n} />${r.note && html`<span class="m cut last"><bdi>${r.note}</bdi></span>`}</span>
     <span class="meta"><span class="cut" title=${r.repo}>${base(r.repo)}${r.branch && html`<span class="dk"> · ${r.branch}</span>`}</span><span class="dk">${r.agent && html`<${Agent} of=${r.agent} />`}</span><span class="n"><${Size} of=${r.size} /></span>
-      <span class="n">${r.cost && r.cost.cost > 0 ? dollars(r.cost.cost) : dash}</span><span class="n"><${Ago} at=${r.at} /></span></span><span class="do">${link}</span></li>`;
+      <span class="n">${r.cost && r.cost.cost > 0 ? cents(r.cost.cost) : dash}</span><span class="n"><${Ago} at=${r.at} /></span></span><span class="do">${link}</span></li>`;
 }
 
 // Pane says of the chosen one what it is, and whether it is safe.
@@ -83,7 +85,7 @@ export function Home() {
   const st = state.value, [on, setOn] = useState(kept.on), [filter, setFilter] = useState(kept.filter), [repo, setRepo] = useState(kept.repo), [all, setAll] = useState(kept.all), [marked, setMarked] = useState([]), [, again] = useState(0);
   Object.assign(kept, {on, filter, repo, all});
   const every = st ? rowsOf(st) : [];
-  const held = useHeld(every, true);
+  const held = useHeld(every);
   const want = filter.toLowerCase(), rows = held.rows.filter(r => (!repo || r.repo === repo) && (!want || (r.title + ' ' + r.note + ' ' + r.repo + ' ' + r.branch + ' ' + r.agent + ' ' + r.id).toLowerCase().includes(want)));
   const shown = groups.map(([g, name]) => [g, name, rows.filter(r => (r.shown || r.group) === g)]).map(([g, name, list]) => [g, name, list, g === 'done' && !all && !want ? list.slice(0, 30) : list]).filter(x => x[2].length);
   const flatRows = shown.flatMap(x => x[3]), at = Math.max(0, flatRows.findIndex(r => r.key === on)), chosen = flatRows[at];

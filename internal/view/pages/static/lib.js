@@ -95,6 +95,8 @@ export function Choices({of, pick}) {
 }
 
 export const dollars = n => '$' + (n > 0 && n < 0.01 ? n.toFixed(3) : n.toFixed(2));
+// cents says as much of an amount as a column holds.
+export const cents = n => n >= 1e4 ? '$' + Math.round(n / 1e3) + 'k' : n >= 100 ? '$' + Math.round(n) : dollars(n);
 export const money = s => s.cost > 0 ? dollars(s.cost) : used(s) > 0 ? tokens(used(s)) + ' tokens' : '';
 export const used = s => s.tokens ?? (s.input || 0) + (s.output || 0) + (s.cache_read || 0) + (s.cache_write || 0);
 export const tokens = n => n >= 1e6 ? (n / 1e6).toFixed(1) + 'M' : n >= 1e3 ? (n / 1e3).toFixed(1) + 'k' : String(n);
