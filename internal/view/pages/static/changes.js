@@ -57,9 +57,9 @@ function pairs(lines) {
 }
 
 function File({f, patch, both, whole, open, fold, seen, see, taken, take, tools}) {
-  const n = foundIn(f), w = worst(f), more = f.cut || n.some(x => x.kind === 'unseen');
+  const n = foundIn(f), w = worst(f), worse = n.filter(x => x.danger === w).length, more = f.cut || n.some(x => x.kind === 'unseen');
   return html`<section class="file" id=${'f-' + f.path} aria-label=${f.path}><header><button type="button" class="btn q ic" aria-expanded=${open} aria-label=${(open ? 'Fold ' : 'Unfold ') + f.path} onClick=${fold}><${Icon} of="right" c=${'fold' + (open ? ' open' : '')} /></button><${Path} of=${f.path} c="mono" />
-      ${n.length > 0 && html`<${Danger} of=${w} n=${n.length > 1 ? n.length : 0} />`}<span class="s n dk"><${Plus} s=${f} /></span>${(f.kind !== 'changed' && f.kind || f.mode) && html`<span class="m s dk cut">${[f.kind !== 'changed' && f.kind, f.mode && 'mode ' + f.mode].filter(Boolean).join(', ')}</span>`}
+      ${n.length > 0 && html`<${Danger} of=${w} n=${worse > 1 ? worse : 0} />`}<span class="s n dk"><${Plus} s=${f} /></span>${(f.kind !== 'changed' && f.kind || f.mode) && html`<span class="m s dk cut">${[f.kind !== 'changed' && f.kind, f.mode && 'mode ' + f.mode].filter(Boolean).join(', ')}</span>`}
       <span class="end f">${see && f.mark && html`<label class="f s dk"><input type="checkbox" data-seen checked=${seen} onChange=${e => see(f, e.target.checked)} />Seen</label>`}${take && html`<label class="f s"><input type="checkbox" data-take checked=${taken} onChange=${e => take(f.path, e.target.checked)} />Take</label>`}</span></header>
     ${open && html`<div class="body">${f.found.map((x, i) => html`<${Found} f=${x} key=${i} ...${tools.consent(x)} />`)}${tools.file(f).map(c => html`<${Remark} c=${c} gone=${tools.gone} key=${c.id} />`)}${f.binary && html`<p class="m pad">A binary file.</p>`}
       ${f.hunks.map((h, i) => html`<${Lines} f=${f} h=${h} both=${both} tools=${tools} key=${i} />`)}
