@@ -210,7 +210,8 @@ func (b *browser) tabTo(what, find string) {
 // button is one by what it says, and what the card that it is on says.
 func button(words, card string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll('dialog[open] button'),
-		...document.querySelectorAll('button, a.btn')].find(e => (e.innerText.trim() || e.ariaLabel || '').startsWith(%q) && !e.disabled && e.checkVisibility() &&
+		...document.querySelectorAll('button, a.btn')].find(e => !e.disabled && e.checkVisibility() &&
+		(e.innerText.trim() || e.ariaLabel || '').startsWith(%q) &&
 		(e.closest('.row, .pane, .card0')?.textContent || '').includes(%q))`, words, card)
 }
 

@@ -71,7 +71,8 @@ func changesPage(b *browser) {
 		b.until("it is folded", "!document.querySelector('[id=\"f-two.txt\"] .body')")
 	}
 	b.until("a line", "(e => e && (e.click(), true))(document.querySelector('[id=\"f-one.txt\"] .at'))")
-	b.types("Comment on this line", "Say three too:\n\n## Task 1: Three\n\n```sh\necho 3 >3.txt\ngit add .\ngit commit -qm 3\n```\n")
+	b.types("Comment on this line", "Say three too:\n\n## Task 1: Three\n\n"+
+		"```sh\necho 3 >3.txt\ngit add .\ngit commit -qm 3\n```\n")
 	b.press("Add comment")
 	b.sees("Say three too")
 	b.at("/session/" + part + "/changes")

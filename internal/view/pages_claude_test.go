@@ -82,6 +82,7 @@ func TestClaudeOnThePage(t *testing.T) {
 		b.until("a plot", "document.querySelector('.chart rect')")
 		b.fine("money with a plot")
 	}
+	b.sit(wide)
 	b.at("/box/cco-sandbox")
 	b.sees("its model")
 	b.sees("/etc/evil")
@@ -120,7 +121,8 @@ func raiseLimits(b *browser) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	b.at("/")
-	b.until("the limit again", "document.querySelector('#asks .row')?.textContent.includes('limits.run_tokens')") // a phone hides it
+	b.until("the limit again", // a phone hides it
+		"document.querySelector('#asks .row')?.textContent.includes('limits.run_tokens')")
 	b.sit(keys)
 	b.choose("Paint it")
 	b.types("Tokens of the next run", "1000000")

@@ -59,7 +59,8 @@ func phasePage(b *browser, c *cruisetest.Rig) {
 	}
 	b.at("/")
 	b.sees("The engine is dead")
-	b.sees("are not pushed without your consent")
+	b.until("what it asks", // a phone hides it
+		"document.querySelector('#asks').textContent.includes('are not pushed without your consent')")
 	b.fine("a dead engine and a question")
 	b.pressOn("The engine is dead", "Start")
 	b.sees("an engine watches")

@@ -46,8 +46,8 @@ const rules = `(() => {
 	if (over > 0) out.add('it is ' + over + ' pixels too wide');
 	return [...out].slice(0, 12).join('\n'); })()`
 
-// keeps holds a page to the rules, at both widths, light and dark. What only axe finds is looked for at each width and in
-// each of the two once: it takes most of the time.
+// keeps holds a page to the rules, at both widths, light and dark. Axe, which takes most of the time, looks at each width
+// and at light and dark once.
 func (b *browser) keeps(name, path string) {
 	b.t.Helper()
 	for i, h := range looks {
