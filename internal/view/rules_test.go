@@ -46,8 +46,8 @@ const rules = `(() => {
 	if (over > 0) out.add('it is ' + over + ' pixels too wide');
 	return [...out].slice(0, 12).join('\n'); })()`
 
-// keeps holds a page to the rules, at both widths, light and dark. Axe, which takes most of the time, looks at each width
-// and at light and dark once.
+// keeps holds a page to the rules, at both widths, light and dark. Axe, which takes most of the time, looks at each
+// width and at light and dark once.
 func (b *browser) keeps(name, path string) {
 	b.t.Helper()
 	for i, h := range looks {

@@ -109,7 +109,8 @@ var hostile = []string{
 	"Ein-Name-ohne-jede-Lücke-" + repeated("äöü", 60),
 	"שלום עולם, זה שם של משימה ארוכה מאוד שלא נגמרת אף פעם",
 	"اسم طويل جدا للمهمة (يعمل) 123 ABC", "<script>alert(1)</script> & \"quotes\" 'single'", "名前" + repeated("長", 80),
-	"a/very/deep/path/" + repeated("directory/", 12) + "file.go", "👩‍👩‍👧‍👦🏳️‍🌈 " + repeated("🔥", 40), "\u202etfel ot thgir\u202c"}
+	"a/very/deep/path/" + repeated("directory/", 12) + "file.go",
+	"👩‍👩‍👧‍👦🏳️‍🌈 " + repeated("🔥", 40), "\u202etfel ot thgir\u202c"}
 
 func repeated(s string, n int) (out string) {
 	for range n {
@@ -125,8 +126,9 @@ func (s *seeder) hostile() {
 		if state == store.Waiting {
 			q = name + "?\n\n- " + name + "\n- No\n"
 		}
-		s.add(store.Session{Title: name, Agent: "claude", Model: name, Repo: "/home/ada/src/" + repeated("x", 90), Branch: name,
-			State: state, Question: q, Reason: name, Cause: store.LimitRunCost}, time.Duration(i+1)*time.Minute, 123456.78)
+		s.add(store.Session{Title: name, Agent: "claude", Model: name, Repo: "/home/ada/src/" + repeated("x", 90),
+			Branch: name,
+			State:  state, Question: q, Reason: name, Cause: store.LimitRunCost}, time.Duration(i+1)*time.Minute, 123456.78)
 	}
 }
 
@@ -172,7 +174,8 @@ func (s *seeder) talk() string {
 	}
 	end(0.21)
 	tr.AddEvent(event.Event{Kind: event.KindStarted, Model: "opus"})
-	say("Totals now stand in `internal/order/totals`. Two tests looked at unexported fields; they moved along with the code.")
+	say("Totals now stand in `internal/order/totals`. Two tests looked at unexported fields; " +
+		"they moved along with the code.")
 	call("Edit", "internal/order/totals/totals.go", "ok", false)
 	call("Edit", "internal/order/order.go", "ok", false)
 	call("Bash", "go test ./internal/order/...", "--- FAIL: TestTotals\nexit 1", true)
@@ -200,7 +203,8 @@ func (s *seeder) phase() string {
 		Judgements: []cruise.Judgement{{Domain: "Security", Verdict: cruise.Approved, Head: "c0ffee1"},
 			{Domain: "Concurrency", Verdict: cruise.NeedsChanges, Head: "c0ffee1"}}}
 	for i, f := range []cruise.Finding{
-		{Severity: "low", Text: "Name the wait in the log", Path: "internal/shop/cart/lock.go", Line: 22, State: cruise.Declined,
+		{Severity: "low", Text: "Name the wait in the log", Path: "internal/shop/cart/lock.go", Line: 22,
+			State: cruise.Declined,
 			Round: 1, Reason: "the log says it already"},
 		{Severity: "high", Text: "The lock is held while the database answers", Path: "internal/shop/cart/store.go", Line: 41,
 			State: cruise.Open, Round: 2},

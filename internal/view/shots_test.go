@@ -90,8 +90,8 @@ func (s screens) all() [][2]string {
 }
 
 // ready is true when a screen has been read whole.
-const ready = `document.querySelector('main') && !document.querySelector('.soon') && document.fonts.status === 'loaded' &&
-	!/being unpacked|still looking/.test(document.body.innerText)`
+const ready = `document.querySelector('main') && !document.querySelector('.soon') &&
+	document.fonts.status === 'loaded' && !/being unpacked|still looking/.test(document.body.innerText)`
 
 // looks are how a screen is looked at.
 var looks = []hand{{name: "", width: 1440}, {name: "dark", width: 1440, dark: true}, {name: "phone", width: 390},

@@ -145,8 +145,8 @@ func (d *Desk) unsay(ctx context.Context, _ *job, r *http.Request, in Unsay) err
 	})
 }
 
-// sendRemarks is `cco box push --continue -m` with all comments in one message; for a session of a phase, `cco cruise fix
-// --comment`.
+// sendRemarks is `cco box push --continue -m` with all comments in one message; for a session of a phase, `cco cruise
+// fix --comment`.
 func (d *Desk) sendRemarks(ctx context.Context, j *job, r *http.Request, in Send) error {
 	id := r.PathValue("id")
 	n, err := d.readNotes(id)
