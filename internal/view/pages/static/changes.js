@@ -90,14 +90,14 @@ export function Changes({id}) {
   if (commit) q.set('commit', commit);
   if (only) q.set('file', only);
   // What it does meanwhile is read anew: it went on, or another took it.
-  const {v: c, e} = useAsk(`/sessions/${id}/changes?` + q, again + runOf(mark)), [kept, keep] = useState(null);
+  const {v: c, e, late} = useAsk(`/sessions/${id}/changes?` + q, again + runOf(mark)), [kept, keep] = useState(null), busy = e && e.status === 409;
   useEffect(() => {
     if (c) keep(c);
-    const timer = c && c.examining && setTimeout(() => setAgain(n => n + 1), 1000);
+    const timer = (busy || c && c.examining) && setTimeout(() => setAgain(n => n + 1), 1000); // busy: another pull is under way
     return () => clearTimeout(timer);
-  }, [c]);
+  }, [c, e, late]);
   const shown = c || kept, files = shown ? shown.files.length : undefined;
-  return html`<${Frame} id=${id} tab="/changes" files=${files}>${(s, done) => e && !shown ? html`<main id="main" tabindex="-1"><${Oops} e=${e} /></main>` : !shown ? html`<main id="main" tabindex="-1"><${Soon} /><p class="m pad s">What it did is being unpacked in quarantine and examined.</p></main>`
+  return html`<${Frame} id=${id} tab="/changes" files=${files}>${(s, done) => e && !busy && !shown ? html`<main id="main" tabindex="-1"><${Oops} e=${e} /></main>` : !shown ? html`<main id="main" tabindex="-1"><${Soon} /><p class="m pad s">${busy ? 'It has to wait: ' + e.message : 'What it did is being unpacked in quarantine and examined.'}</p></main>`
     : !shown.commits.length && !shown.wip ? html`<main id="main" tabindex="-1"><${Empty} icon="file" head="It made no commits">${s.live ? 'What it makes is here when it has ended.' : 'There is nothing to take.'}</${Empty}></main>`
     : html`<${Review} id=${id} s=${s} c=${shown} commit=${commit} setCommit=${x => { setOnly(''); setCommit(x); }} only=${only} setOnly=${setOnly} reload=${() => { setAgain(n => n + 1); done(); }} />`}</${Frame}>`;
 }

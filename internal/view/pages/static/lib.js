@@ -186,13 +186,13 @@ export function GoOn({of: p, to, body = () => ({}), done, ...more}) {
   return p.asks === 'push' ? act('Push it', 'The work is pushed as it is, with what was found in it.', 'Yes, push it') : act('Resume');
 }
 
-// useAsk reads something, and again when anything in the state has changed. What was read stays until there is more.
+// useAsk reads something, and again when anything in the state has changed. What was read stays until there is more; late says why there is not.
 export function useAsk(path, again) {
   const [got, setGot] = useState({});
   useEffect(() => {
     if (!path) return;
     let current = true;
-    ask(path).then(v => current && setGot({v, path}), e => current && setGot(g => g.path === path && g.v ? g : {e, path}));
+    ask(path).then(v => current && setGot({v, path}), e => current && setGot(g => g.path === path && g.v ? {...g, late: e} : {e, path}));
     return () => { current = false; };
   }, [path, again]);
   return got.path === path ? got : {};
