@@ -258,7 +258,11 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 			r.Say(cruisetest.Token, s.PR, commented)
 			must.Do(t, os.WriteFile(filepath.Join(r.Workspace(s), ".git", "said"), nil, 0o644)) // reviewers read it
 		}
-		if !settled && s.Stage == "merging" { // what a person asked for is settled by a person
+		// What a person asked for is settled by a person, who was told: before that, it would depend on a kill whether
+		// there is anything to tell.
+		if !settled && s.Stage == "merging" && slices.ContainsFunc(r.Said(s.PR), func(said string) bool {
+			return strings.Contains(said, "whose request for changes stands")
+		}) {
 			settled = true
 			r.Say(cruisetest.Token, s.PR, "[REVIEW COMPLETE]")
 		}

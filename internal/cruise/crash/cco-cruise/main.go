@@ -2,8 +2,9 @@
 // one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
 // CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_EACH how many at one
 // boundary whatever a step was given (another machine repeats steps at other times), CRASH_LEASE how many
-// seconds a machine keeps its phases without a beat, and CRASH_VERSION of which version it is. CRASH_HOLD is a file that it makes at the boundary CRASH_AT ("before merge") unless it is
-// there: it then waits until there is another with ".go" at the end of its name.
+// seconds a machine keeps its phases without a beat, and CRASH_VERSION of which version it is. CRASH_HOLD is a file
+// that it makes at the boundary CRASH_AT ("before merge") unless it is there: it then waits until there is another with
+// ".go" at the end of its name.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,14 +71,18 @@ func (k *killer) Within(ctx context.Context, flow string, step func(context.Cont
 	return step(ctx)
 }
 
-// At is one boundary. A repeated step has the same input, so its boundary is recognised and does not kill twice.
+// moment is a time in a step's input. A life that begins again sets those anew that no state was saved with.
+var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
+
+// At is one boundary. A repeated step has the same input but for times, so its boundary is recognised and does not kill
+// twice.
 func (k *killer) At(when, step string, in json.RawMessage) {
 	if when+" "+step == k.at {
 		k.wait()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sum := sha256.Sum256(append([]byte(when+step), in...))
+	sum := sha256.Sum256(append([]byte(when+step), moment.ReplaceAll(in, nil)...))
 	key := when + " " + step + " " + hex.EncodeToString(sum[:6])
 	if k.each > 0 {
 		key = when + " " + step + " any"
