@@ -38,7 +38,8 @@ func TestFilesAreWhereTheCLIFindsThem(t *testing.T) {
 	want := []string{".claude/CLAUDE.md", ".claude/settings.json", ".claude.json", skillPath,
 		".codex/AGENTS.md", ".codex/skills/executing-plans-in-sandbox/SKILL.md",
 		".gemini/GEMINI.md", ".gemini/settings.json", ".gemini/skills/executing-plans-in-sandbox/SKILL.md",
-		".config/opencode/AGENTS.md", ".config/opencode/package-lock.json", ".config/opencode/node_modules/.keep"}
+		".config/opencode/AGENTS.md", ".config/opencode/package-lock.json", ".config/opencode/node_modules/.keep",
+		".copilot/copilot-instructions.md", ".qwen/QWEN.md", ".pi/agent/AGENTS.md"}
 	if !slices.Equal(paths, want) {
 		t.Errorf("files %q, want %q", paths, want)
 	}

@@ -38,6 +38,8 @@ const registry = `#!/bin/sh
 p=$3/node_modules/@anthropic-ai/claude-code-MACHINE/claude
 mkdir -p "$(dirname "$p")"
 cp "$STAND_IN" "$p"
+echo '{"packages":{"node_modules/@anthropic-ai/claude-code":{"version":"2.0.0","integrity":"sha512-sum"}}}' \
+	>"$3/package-lock.json"
 `
 
 // keyring is the desktop's program.
