@@ -66,11 +66,11 @@ func agent(kind string) {
 			answer(prompted, `{"stopReason":"cancelled"}`)
 		case m.Method == doPrompt:
 			prompted = m.ID
-			fmt.Println("a line of its own\n" + words)
-			fmt.Println(`{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}`)
-			fmt.Println(`{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"options":` +
+			say("a line of its own\n%s", words)
+			say(`{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{"path":"/etc/passwd"}}`)
+			say(`{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"options":` +
 				`[{"optionId":"no","kind":"reject_once"},{"optionId":"yes","kind":"allow_once"}]}}`)
-			fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"session/request_permission","params":{"toolCall":` +
+			say(`{"jsonrpc":"2.0","id":"q","method":"session/request_permission","params":{"toolCall":` +
 				`{"title":"Which?"},"options":[{"optionId":"a","name":"red"},{"optionId":"b","name":"blue"}]}}`)
 		case m.ID == "f" || m.ID == "p" || m.ID == "q":
 			fmt.Fprintf(os.Stderr, "%v %s%s\n", m.ID, m.Result, m.Error)
