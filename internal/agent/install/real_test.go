@@ -10,25 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/must"
 )
-
-// The pinned versions are there, and run without a script of their packages having been run.
-func TestRealInstall(t *testing.T) {
-	data := t.TempDir()
-	for _, a := range agent.All() {
-		if a.Package().Name == "" {
-			continue
-		}
-		t.Run(a.Name(), func(t *testing.T) {
-			p := must.Get(Install(t.Context(), data, a, "", Host(), nil))(t)
-			if v := versionOf(t.Context(), p.Path); v != a.Package().Version {
-				t.Errorf("%s says %q", p.Path, v)
-			}
-		})
-	}
-}
 
 // The pinned versions can be installed for machines that can't be tried here. opencode is left out: not every registry
 // has its packages for them.

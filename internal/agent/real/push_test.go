@@ -4,14 +4,17 @@ package real
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	adapters "github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/agenttest"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // The whole way: a plan goes into a box, the skill is invoked, the CLI commits, the commit comes back. The agent is
@@ -76,14 +79,24 @@ func TestAPushIntoAWorktreeBox(t *testing.T) {
 	})
 }
 
-// What was installed is listed, in the version that cco pins.
+// What was installed without a script of its packages having been run is listed in the version that cco pins, and runs.
 func TestAgentsAreListed(t *testing.T) {
 	w := newWork(t, "claude")
-	list := w.run(0, "agent", "list", "--json")
-	for _, name := range append([]string{slow}, agents...) {
-		a := must.Get(adapters.Find(name))(t)
-		if !strings.Contains(list, `"`+a.Package().Version+`"`) {
-			t.Errorf("%s %s is not listed:\n%s", name, a.Package().Version, list)
+	var list []struct{ Name, Version, Path string }
+	must.Do(t, json.Unmarshal([]byte(w.run(0, "--quiet", "agent", "list", "--json")), &list))
+	listed := map[string]string{}
+	for _, a := range list {
+		listed[a.Name] = a.Version
+		if a.Name == slow || slices.Contains(agents, a.Name) {
+			says := must.Get(proc.Output(t.Context(), proc.Cmd{Argv: []string{a.Path, "--version"}, Env: w.stage.env}))(t)
+			if !strings.Contains(string(says), a.Version) {
+				t.Errorf("%s %s says %s", a.Name, a.Version, says)
+			}
+		}
+	}
+	for _, name := range slices.Concat(agents, spoken, []string{slow}) {
+		if want := must.Get(adapters.Find(name))(t).Package().Version; listed[name] != want {
+			t.Errorf("%s %q is listed, and %s pinned", name, listed[name], want)
 		}
 	}
 }
