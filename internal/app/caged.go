@@ -46,54 +46,54 @@ func (a *App) Caged(ctx context.Context, worktree string, accept, argv []string,
 		return err
 	}
 	defer release()
-	chosen := alongside(func() error { return a.chooseWay(ctx, c, accept) })
-	k := &keptRepo{app: a, cage: c}
-	err = a.putBack(c) // before any git
-	inRepo := RepoTop(c.Worktree) == c.Worktree
-	if err == nil && inRepo && k.open(ctx, caged.Namespaces) != nil { // which is chosen most often
-		k.repo = nil
-	}
-	if err := errors.Join(chosen(), err); err != nil {
+	if err := a.putBack(c); err != nil { // before any git
 		return err
 	}
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	c.Wrap = cfg.Guard.GitEnv != config.GitEnvPlain
+	k := &keptRepo{app: a, cage: c}
+	program := box.Exec{Argv: argv, Dir: dir}
+	// Trying a way takes as long as going it.
+	if c.Way = caged.Likely(cfg.Guard.Cage); c.Way != "" {
+		if err := a.runCaged(ctx, k, program, in); !errors.Is(err, caged.ErrNotBuilt) {
+			return err
+		}
+	}
+	if err := a.chooseWay(ctx, c, accept); err != nil {
+		return err
+	}
+	return a.runCaged(ctx, k, program, in)
+}
+
+// runCaged runs a program in a cage of the way that is chosen.
+func (a *App) runCaged(ctx context.Context, k *keptRepo, program box.Exec,
+	in func(e box.Exec, run func(box.Exec) error) error) error {
+	c := k.cage
 	run := func() error {
-		return in(box.Exec{Argv: argv, Dir: dir}, func(e box.Exec) error { return c.Run(ctx, e) })
+		return in(program, func(e box.Exec) error { return c.Run(ctx, e) })
 	}
 	if c.Way == caged.Nothing {
 		return run()
 	}
-	var config []byte
-	var named []string
-	read := alongside(func() (err error) {
-		config, named, err = aside.Personal(ctx, a.Home, c.User.Shows())
-		return err
-	})
-	c.User.Git = func() ([]byte, []string, error) { err := read(); return config, named, err }
-	if inRepo {
-		if err := k.begin(ctx); err != nil {
-			return apart(err)
-		}
-	}
-	for _, dir := range git.Nested(c.Worktree, slices.Concat(c.Kept, c.Empty)) {
-		a.IO.Warn("%s is a repository in the worktree, and no submodule: an agent can change its .git, and what that "+
-			"names would run at your next git there", git.Quote(dir))
-	}
-	if err := c.Record(); err != nil {
-		return err
+	if err := a.describe(ctx, k); err != nil {
+		return apart(err)
 	}
 	defer func() {
 		for _, name := range c.Release() {
 			a.IO.Warn("%s was not there before, and nothing held its place: look at it before you start an agent here", name)
 		}
 	}()
-	if !c.User.Shows() {
-		a.IO.Say("%s", caged.NoLogin)
-	}
 	ended := k.watch(ctx)
-	err = run()
+	err := run()
 	ended()
 	if failed := c.Await(); failed != nil {
 		return apart(failed)
+	}
+	if errors.Is(err, caged.ErrNotBuilt) {
+		return err
 	}
 	renewed, tokens := c.BringTokens()
 	for _, name := range renewed {
@@ -114,6 +114,32 @@ func (a *App) Caged(ctx context.Context, worktree string, accept, argv []string,
 	return err
 }
 
+// describe finds what a cage is to show and to hold.
+func (a *App) describe(ctx context.Context, k *keptRepo) error {
+	c := k.cage
+	var config []byte
+	var named []string
+	read := alongside(func() (err error) {
+		config, named, err = aside.Personal(ctx, a.Home, c.User.Shows())
+		return err
+	})
+	c.User.Git = func() ([]byte, []string, error) { err := read(); return config, named, err }
+	if RepoTop(c.Worktree) == c.Worktree {
+		if err := k.begin(ctx); err != nil {
+			return err
+		}
+	}
+	for _, dir := range git.Nested(c.Worktree, slices.Concat(c.Kept, c.Empty)) {
+		a.IO.Warn("%s is a repository in the worktree, and no submodule: an agent can change its .git, and what that "+
+			"names would run at your next git there", git.Quote(dir))
+	}
+	if !k.told && !c.User.Shows() {
+		a.IO.Say("%s", caged.NoLogin)
+		k.told = true
+	}
+	return c.Record()
+}
+
 // chooseWay finds what can hold the program, and tells if that is not the best.
 func (a *App) chooseWay(ctx context.Context, c *caged.Cage, accept []string) error {
 	cfg, err := a.Config()
@@ -132,7 +158,6 @@ func (a *App) chooseWay(ctx context.Context, c *caged.Cage, accept []string) err
 	case err == nil && lacking != "":
 		a.IO.Warn("%s holds the cage alone, which holds less (see docs/guard.md): %s", c.Way, lacking)
 	}
-	c.Wrap = cfg.Guard.GitEnv != config.GitEnvPlain
 	return err
 }
 
@@ -231,16 +256,15 @@ type keptRepo struct {
 	cage *caged.Cage
 	repo *aside.Repo
 	mark string // of the private repository when the program began
+	told bool   // that no login is in sight
 }
 
 // begin brings over what a cage before this one left, and begins to let the private repository see what the user has
 // now, for which the cage waits. What can't be brought over is kept where the user is told, and a new private
 // repository takes its place.
 func (k *keptRepo) begin(ctx context.Context) (err error) {
-	if k.repo == nil || k.cage.Way != caged.Namespaces {
-		if err := k.open(ctx, k.cage.Way); err != nil {
-			return err
-		}
+	if err := k.open(ctx); err != nil {
+		return err
 	}
 	pending, err := k.repo.Pending()
 	if err == nil && pending {
@@ -252,7 +276,7 @@ func (k *keptRepo) begin(ctx context.Context) (err error) {
 		if err := os.Rename(k.dir(), kept); err != nil {
 			return err
 		}
-		err = k.open(ctx, k.cage.Way)
+		err = k.open(ctx)
 	}
 	if err != nil {
 		return err
@@ -275,8 +299,9 @@ func alongside(do func() error) (await func() error) {
 // dir is where the private repository is.
 func (k *keptRepo) dir() string { return filepath.Join(k.cage.Dir, "repo") }
 
-// open finds the private repository, and has a cage of this way show it.
-func (k *keptRepo) open(ctx context.Context, way caged.Way) (err error) {
+// open finds the private repository, and has the cage show it.
+func (k *keptRepo) open(ctx context.Context) (err error) {
+	way := k.cage.Way
 	options := aside.Options{Mounts: way == caged.Namespaces}
 	if options.Mounts {
 		options.Exclude = excluded(k.cage)

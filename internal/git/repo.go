@@ -53,12 +53,20 @@ func openWithin(ctx context.Context, dir string, limit time.Duration) (*Repo, er
 			found(&WaitError{Path: fifo})
 		}
 	}).Stop()
-	if err := r.locate(soon, h); err != nil {
+	var all []byte
+	read := make(chan error, 1)
+	go func() { // starting a git takes longer than what it does here
+		var err error
+		all, err = h.Out(soon, "config", "-z", "--list")
+		read <- err
+	}()
+	err = r.locate(soon, h)
+	unread := <-read
+	if err != nil {
 		return nil, late(soon, err)
 	}
-	all, err := h.Out(soon, "config", "-z", "--list")
-	if err != nil {
-		return nil, late(soon, fmt.Errorf("read git config: %w", err))
+	if unread != nil {
+		return nil, late(soon, fmt.Errorf("read git config: %w", unread))
 	}
 	if r.config, err = withoutOurs(ParseConfig(all)); err != nil {
 		return nil, err

@@ -37,6 +37,19 @@ func Diagnose(err error) error {
 	return err
 }
 
+// Refused says whether an error is the system's, which refused to build a cage.
+func Refused(err error) bool {
+	_, missing := errors.AsType[*box.Unavailable](err)
+	_, refused := errors.AsType[*refusedError](err)
+	return missing || refused
+}
+
+// Allowed says whether none of the switches with which systems forbid user namespaces is set.
+func Allowed() bool {
+	why, _ := blocked(os.Getuid(), readSwitch)
+	return why == ""
+}
+
 // blocked checks the switches with which systems forbid user namespaces.
 func blocked(uid int, read func(name string) string) (why, mend string) {
 	switch {

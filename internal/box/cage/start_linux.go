@@ -306,7 +306,7 @@ func verdict(e box.Exec, res jail.Result, s *Streams) error {
 	case res.Layer != "":
 		return unavailable(res)
 	case res.Err != "":
-		return fmt.Errorf("build box: %s", res.Err)
+		return fmt.Errorf("build box: %w", &refusedError{res})
 	case res.Signal != 0:
 		exit.Signal = syscall.Signal(res.Signal)
 		exit.Code = 128 + res.Signal

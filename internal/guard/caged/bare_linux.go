@@ -15,6 +15,14 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
+// Likely is the way that a cage takes nearly always, "" where the system's switches or the user's wish say otherwise.
+func Likely(want string) Way {
+	if (want == Auto || want == string(Namespaces)) && cage.Allowed() {
+		return Namespaces
+	}
+	return ""
+}
+
 // Choose finds what can hold a program here: what the user wants, or the first that the kernel has. It says what that
 // lacks beside the best, and gives Nothing with an error that says why.
 func Choose(ctx context.Context, tool, want string) (way Way, lacking string, err error) {

@@ -55,6 +55,9 @@ const (
 	Nothing    Way = "nothing"
 )
 
+// ErrNotBuilt says that the system refused a cage, in which nothing has run.
+var ErrNotBuilt = errors.New("the cage could not be made")
+
 // NotHeld is what rules alone can't hold, for the user to know.
 const NotHeld = "chmod, utime and xattr of your files by a program; .git and agents' settings in the worktree while " +
 	"it runs (they are put back); names of files and processes, which can be listed; signals below version 6 of Landlock"

@@ -48,6 +48,9 @@ func (c *Cage) Run(ctx context.Context, e box.Exec) error {
 		return p, failed
 	}
 	err := held.Run(ctx, e)
+	if cage.Refused(err) {
+		err = fmt.Errorf("%w: %w", ErrNotBuilt, err)
+	}
 	return cmp.Or(failed, err) // and not that the init has been ended
 }
 
