@@ -239,23 +239,44 @@ func (y Yard) Sweep(more func() bool) (clean bool, err error) {
 	return clean, errors.Join(errs...)
 }
 
-// Size adds up the files below a directory while more says so, and says whether these are all.
+// Size adds up the files below a directory while more says so, and says whether these are all. It reads directories in
+// parts: an agent can make one of a million names.
 func Size(dir string, more func() bool) (bytes int64, all bool) {
-	n := 0
-	all = true
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if n++; n%256 == 0 && !more() {
-			all = false
-			return fs.SkipAll
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		if err == nil && info.Mode().IsRegular() {
+			bytes = onDisk(info)
 		}
+		return bytes, true
+	}
+	const part = 256
+	seen := 0
+	var below func(dir string) bool
+	below = func(dir string) bool {
+		f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 		if err != nil {
-			return nil //nolint:nilerr // what can't be read doesn't count
+			return true // what can't be read doesn't count
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			bytes += onDisk(info)
+		defer func() { _ = f.Close() }()
+		for {
+			entries, err := f.ReadDir(part)
+			for _, e := range entries {
+				if seen++; seen%part == 0 && !more() {
+					return false
+				}
+				if e.IsDir() && !below(filepath.Join(dir, e.Name())) {
+					return false
+				}
+				if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+					bytes += onDisk(info)
+				}
+			}
+			if err != nil {
+				return true
+			}
 		}
-		return nil
-	})
+	}
+	all = below(dir)
 	return bytes, all
 }
 
