@@ -34,6 +34,8 @@ type App struct {
 	// Live shows the live list until the user leaves it, or says that there is nothing to list. It is nil in programs that
 	// are not linked with it.
 	Live func(ctx context.Context) (shown bool, err error)
+	// Mirror writes down what has become of phases on other machines, before anybody looks.
+	Mirror func(ctx context.Context, st *store.Store) error
 	// Fleet says how the machines are that share that part.
 	Fleet func(ctx context.Context, st *store.Store) (session.Fleet, error)
 }
@@ -111,6 +113,11 @@ func Beside(name string) (path, self string, err error) {
 // Store opens the records of sessions and phases: most commands that only look need no more.
 func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	st, err := store.Open(ctx, filepath.Join(a.Dirs.Data, "cco.db"))
+	if err == nil && a.Mirror != nil {
+		if err := a.Mirror(ctx, st); err != nil {
+			return nil, errors.Join(err, st.Close())
+		}
+	}
 	if err != nil || a.Shared == nil {
 		return st, err
 	}

@@ -44,7 +44,7 @@ func (a *commands) withPhases(do func(*cobra.Command, []string) error) func(*cob
 		if err != nil {
 			return err
 		}
-		if cfg.Engine.Database != "" && a.Shared == nil {
+		if (cfg.Engine.Database != "" || cfg.Engine.Temporal != "") && a.Shared == nil {
 			return become()
 		}
 		return do(cmd, args)

@@ -74,10 +74,18 @@ type Engine struct {
 	// Bundles is a directory that all machines have, for the commits of phases; "" keeps them in the database.
 	Bundles   string
 	BundleMax int64 // bytes of a phase's commits
+
+	Temporal  string // host:port of the service that gives phases to machines; "" runs them here
+	Namespace string
+	APIKey    Key           // where the service's key is
+	CA        string        // file of the authority that vouches for it; "" is those of the system
+	Cert, Own string        // files of the certificate that this machine shows, and its key
+	Heartbeat time.Duration // how long a machine may be silent before others go on with its phases
 }
 
-// Worker says which phases of a shared database this machine takes.
+// Worker says which of the phases that machines share this one takes.
 type Worker struct {
+	Name   string   // of the machine; "" is one that is made of its host's name
 	Slots  int      // how many it holds at most
 	Labels []string // names of the user's for what it has, such as gpu
 }
@@ -215,7 +223,7 @@ func Defaults() Config {
 		Guard:     Guard{GitEnv: GitEnvWrapper, Cage: CageAuto},
 		Terminal:  Terminal{DetachKey: ']'},
 		Worker:    Worker{Slots: 100},
-		Engine:    Engine{BundleMax: 256 << 20},
+		Engine:    Engine{BundleMax: 256 << 20, Namespace: "default", Heartbeat: 30 * time.Second},
 		Limits:    Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 	}
 }

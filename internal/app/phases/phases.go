@@ -35,6 +35,7 @@ type Phases struct {
 	Version string
 
 	shared shared
+	far    far
 	given  given // tokens that commands gave to this engine
 }
 
@@ -104,12 +105,12 @@ func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Ph
 		return store.Phase{}, err
 	}
 	if err == nil {
-		p, err := st.PhaseOf(ctx, nameOf(ctx, st, repo.Top), head.Branch)
+		p, err := st.PhaseOf(ctx, a.nameOf(ctx, st, repo.Top), head.Branch)
 		if _, none := errors.AsType[*store.PhaseNotFoundError](err); !none {
 			return p, err
 		}
 	}
-	return only(ctx, st, nameOf(ctx, st, repo.Top), head.Branch)
+	return only(ctx, st, a.nameOf(ctx, st, repo.Top), head.Branch)
 }
 
 // only gives the one living phase of a repository, if there is just one: its branch need not be checked out. Otherwise
@@ -154,6 +155,12 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 		if err := a.offer(ctx, p.Repo); err != nil {
 			return p, err
 		}
+	}
+	if c, err := a.cluster(); err != nil || c != nil && isFar(p) {
+		if err != nil {
+			return p, err
+		}
+		return p, a.sendFar(ctx, c, st, p, ev)
 	}
 	if st.IsShared() {
 		q, err := a.queue(st)
@@ -237,7 +244,10 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 	if err != nil {
 		return 0, err
 	}
-	if !shared {
+	near := slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Ended && !isFar(p) })
+	if c, err := a.cluster(); err != nil {
+		return 0, err
+	} else if !shared && (near || c == nil) {
 		if err := a.engine().Ensure(ctx); err != nil {
 			return 0, err
 		}

@@ -35,9 +35,16 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	if err != nil {
 		return err
 	}
-	if svc.Store.IsShared() {
+	c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if svc.Store.IsShared() || c != nil {
 		if hook != "" {
 			return app.Usagef("--webhook is for phases of one machine: workers look by themselves")
+		}
+		if c != nil {
+			return a.take(ctx, svc, cfg, c)
 		}
 		return a.work(ctx, svc, cfg)
 	}

@@ -39,6 +39,8 @@ type settler struct {
 
 	cloning sync.Mutex // one clone after another: phases of one repository share it
 
+	name string // of this machine
+
 	unsaved map[string]bool   // phases whose workspace here has work that nothing else has
 	shown   map[string]string // the last commits of phases that were started here
 

@@ -57,7 +57,12 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 		return "", err
 	}
 	defer done()
-	if s.On != "" && !svc.Store.IsShared() {
+	c, err := a.cluster()
+	if err != nil {
+		return "", err
+	}
+	shared := svc.Store.IsShared() || c != nil
+	if s.On != "" && !shared {
 		return "", &UnsharedError{}
 	}
 	f, err := a.check(ctx, svc, s)
@@ -71,7 +76,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err := svc.HandOff().Caution(ctx, repo, s.Base); err != nil {
 		return "", err
 	}
-	if svc.Store.IsShared() {
+	if shared {
 		if err := onForge(ctx, &s); err != nil {
 			return "", err
 		}
@@ -79,6 +84,11 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	st := cruise.NewState(s)
 	if st.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
 		return "", err
+	}
+	if c != nil {
+		if err := unpushedFar(st.Unpushed); err != nil {
+			return "", err
+		}
 	}
 	if err := publish(st.Unpushed); err != nil {
 		return "", err
@@ -117,6 +127,12 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 			return "", err
 		}
 	}
+	if c, err := a.cluster(); err != nil || c != nil {
+		if err != nil {
+			return id, err
+		}
+		return id, a.startFar(ctx, c, st, id, state)
+	}
 	if st.IsShared() {
 		q, err := a.queue(st)
 		if err != nil {
@@ -129,7 +145,11 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 
 // check refuses at once what would stop the phase later: a missing box, agent or key, a forge that can't be reached.
 func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec) (Forge, error) {
-	if !svc.Store.IsShared() { // otherwise the worker that takes it has the box
+	c, err := a.cluster()
+	if err != nil {
+		return nil, err
+	}
+	if !svc.Store.IsShared() && c == nil { // otherwise the worker that takes it has the box
 		if err := svc.HandOff().CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
 			return nil, err
 		}
@@ -139,7 +159,7 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 		return nil, err
 	}
 	for _, p := range list {
-		if s.Branch != "" && p.Repo == nameOf(ctx, svc.Store, s.Repo) && p.Branch == s.Branch && !p.Ended {
+		if s.Branch != "" && p.Repo == a.nameOf(ctx, svc.Store, s.Repo) && p.Branch == s.Branch && !p.Ended {
 			return nil, &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
 		}
 	}

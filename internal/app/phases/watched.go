@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/serve"
@@ -34,6 +35,7 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	list = slices.DeleteFunc(list, isFar) // other machines have them
 	alive := 0
 	for _, p := range list {
 		if !p.Ended {
@@ -96,7 +98,8 @@ func (a *Phases) StillWatched(ctx context.Context) error {
 	}
 	shared := db.IsShared()
 	_ = db.Close()
-	if shared {
+	if c, err := a.cluster(); err != nil || c != nil || shared {
+		return err
 		return nil // whoever watches may be on another machine, and another may follow
 	}
 	runs, err := a.engine().Alive(ctx)

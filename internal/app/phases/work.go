@@ -67,13 +67,20 @@ func (a *Phases) Work(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if !svc.Store.IsShared() {
+	c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if !svc.Store.IsShared() && c == nil {
 		return &UnsharedError{}
 	}
 	svc.Report = a.IO.Detail // phases have their own logs
 	cfg, err := a.Config()
 	if err != nil {
 		return err
+	}
+	if c != nil {
+		return a.take(ctx, svc, cfg, c)
 	}
 	return a.work(ctx, svc, cfg)
 }
@@ -177,7 +184,7 @@ func (a *Phases) NoWorker(ctx context.Context, id string) (string, error) {
 	}
 	defer func() { _ = st.Close() }()
 	if !st.IsShared() {
-		return "", nil
+		return a.noMachine(id), nil
 	}
 	waiting, err := (&lease.Table{DB: st.DB()}).Waiting(ctx)
 	for _, w := range waiting {
@@ -282,9 +289,10 @@ func (a *Phases) noWorker(ctx context.Context, st *store.Store) (string, error) 
 }
 
 // nameOf is how phases name a repository: by its path, or where they are shared by its address.
-func nameOf(ctx context.Context, st *store.Store, path string) string {
+func (a *Phases) nameOf(ctx context.Context, st *store.Store, path string) string {
 	s := cruise.Spec{Repo: path}
-	if st.IsShared() && onForge(ctx, &s) == nil {
+	c, _ := a.cluster() // whoever needs it is told what is wrong with it
+	if (st.IsShared() || c != nil) && onForge(ctx, &s) == nil {
 		return s.Remote
 	}
 	return path

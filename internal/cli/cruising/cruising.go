@@ -18,6 +18,7 @@ func Commands(a *app.App) []*cobra.Command { return For(&phases.Phases{App: a}) 
 // For gives the commands with a given engine.
 func For(p *phases.Phases) []*cobra.Command {
 	p.Shared, p.App.Fleet = p.OpenShared, p.Fleet
+	p.App.Mirror = p.Mirror
 	p.Live = func(ctx context.Context) (bool, error) { return live.Run(ctx, p.App) }
 	t := &tool{p}
 	return []*cobra.Command{t.cruise(), t.pr(), t.view()}

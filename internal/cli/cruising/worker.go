@@ -16,7 +16,8 @@ import (
 )
 
 func (t *tool) worker() *cobra.Command {
-	return &cobra.Command{
+	drain := false
+	c := &cobra.Command{
 		Use: "worker", Short: "Run phases of a shared database on this machine", Args: cobra.NoArgs,
 		Long: `Run phases of the shared database (the setting engine.database) in the foreground:
 those whose account this machine has a token of, whose box and agents it has, and
@@ -26,8 +27,15 @@ worker.slots at a time. When a machine dies, others go on with its phases.
 ` + "`cco cruise service install`" + ` has systemd or launchd run it: where phases are
 shared, the service is a worker.`,
 		Example: "  cco cruise worker",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return t.Work(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if drain {
+				return t.Drain(cmd.Context())
+			}
+			return t.Work(cmd.Context())
+		},
 	}
+	c.Flags().BoolVar(&drain, "drain", false, "have the worker that runs here take nothing new, and wait until its turns have ended")
+	return c
 }
 
 func (t *tool) workers() *cobra.Command {

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -109,7 +110,8 @@ func (h *Holder) Begun(p Held) string {
 
 // Within runs a step while its phase is here. It waits for the database, and runs the step again if the lease lapsed
 // before an effect of it: steps look first whether their work is done.
-func (f *Fenced) Within(ctx context.Context, flow string, step func(context.Context) error) error {
+func (f *Fenced) Within(ctx context.Context, flow, _ string, _ json.RawMessage,
+	step func(context.Context) error) error {
 	h := f.Holder
 	h.mu.Lock()
 	epoch, known := h.lives[flow]

@@ -142,6 +142,9 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err != nil {
 			continue // `cco cruise status` says what is wrong with it, and the others must go on
 		}
+		if st.Spec.Remote != "" {
+			continue // a service gives it to machines
+		}
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
 			return err
 		}

@@ -64,11 +64,12 @@ type killer struct {
 }
 
 // Within runs a step as the steps within would.
-func (k *killer) Within(ctx context.Context, flow string, step func(context.Context) error) error {
+func (k *killer) Within(ctx context.Context, flow, step string, in json.RawMessage,
+	run func(context.Context) error) error {
 	if f, ok := k.Steps.(cruise.Fencer); ok {
-		return f.Within(ctx, flow, step)
+		return f.Within(ctx, flow, step, in, run)
 	}
-	return step(ctx)
+	return run(ctx)
 }
 
 // moment is a time in a step's input. A life that begins again sets those anew that no state was saved with.
