@@ -68,18 +68,12 @@ type Cruise struct {
 
 // Engine says where phases live.
 type Engine struct {
-	Database string   // the address of a PostgreSQL that machines share, without a password; "" is on this machine
-	Password Key      // where that of the database is
-	Accept   []string // weaker connections that the user has accepted by name
-	// Bundles is a directory that all machines have, for the commits of phases; "" keeps them in the database.
-	Bundles   string
-	BundleMax int64 // bytes of a phase's commits
-
 	Temporal  string // host:port of the service that gives phases to machines; "" runs them here
 	Namespace string
 	APIKey    Key           // where the service's key is
 	CA        string        // file of the authority that vouches for it; "" is those of the system
 	Cert, Own string        // files of the certificate that this machine shows, and its key
+	Accept    []string      // weaker connections that the user has accepted by name
 	Heartbeat time.Duration // how long a machine may be silent before others go on with its phases
 }
 
@@ -223,7 +217,7 @@ func Defaults() Config {
 		Guard:     Guard{GitEnv: GitEnvWrapper, Cage: CageAuto},
 		Terminal:  Terminal{DetachKey: ']'},
 		Worker:    Worker{Slots: 100},
-		Engine:    Engine{BundleMax: 256 << 20, Namespace: "default", Heartbeat: 30 * time.Second},
+		Engine:    Engine{Namespace: "default", Heartbeat: 30 * time.Second},
 		Limits:    Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 	}
 }

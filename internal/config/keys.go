@@ -141,18 +141,6 @@ func keys(backends []box.Backend) []key {
 		{"cruise.bots", "", "accounts on forges that are programs, and give no work",
 			texts(func(c *Config) *[]string { return &c.Cruise.Bots }), nil},
 
-		{"engine.database", "", "the PostgreSQL that machines share, like postgres://cco@db.example/cco; by default none",
-			value{set: reader(func(c *Config) *string { return &c.Engine.Database }, asDatabase),
-				get: unlessZero(func(c *Config) *string { return &c.Engine.Database }, same)}, nil},
-		{"engine.password", "", "where its password is: env, file, keyring or command",
-			value{set: setPassword, get: func(c *Config) any { return keyTable(c.Engine.Password) }}, nil},
-		{"engine.accept", "", "weaker connections to it that you accept by name",
-			several(func(c *Config) *[]string { return &c.Engine.Accept }, WeakConnections()), nil},
-		{"engine.bundle_max", "", "how large the commits of a phase may be that are kept for other machines",
-			size(func(c *Config) *int64 { return &c.Engine.BundleMax }), nil},
-		{"engine.bundles", "", "a directory that all machines have, for such commits; by default the database",
-			value{set: setBundles, get: unlessZero(func(c *Config) *string { return &c.Engine.Bundles }, same)}, nil},
-
 		{"engine.temporal", "", "the Temporal service that gives phases to machines, as host:port; by default none",
 			value{set: reader(func(c *Config) *string { return &c.Engine.Temporal }, asHostPort),
 				get: unlessZero(func(c *Config) *string { return &c.Engine.Temporal }, same)}, nil},
@@ -166,6 +154,8 @@ func keys(backends []box.Backend) []key {
 			file(func(c *Config) *string { return &c.Engine.Cert }), nil},
 		{"engine.cert_key", "", "a file with the key of that certificate",
 			file(func(c *Config) *string { return &c.Engine.Own }), nil},
+		{"engine.accept", "", "weaker connections to it that you accept by name",
+			several(func(c *Config) *[]string { return &c.Engine.Accept }, []string{Plaintext}), nil},
 		{"engine.heartbeat", "", "how long a machine may be silent before others go on with its phases",
 			value{set: setHeartbeat, get: func(c *Config) any { return durationText(c.Engine.Heartbeat) }}, nil},
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -188,7 +189,7 @@ func (a *Phases) mirrorGone(ctx context.Context, c *fleet.Client, st *store.Stor
 			break // living phases come first
 		}
 		listed := slices.ContainsFunc(list, func(s fleet.Seen) bool { return s.Phase == p.ID })
-		if listed || !isFar(p) || time.Since(p.Updated) < time.Minute { // the list may be a little behind
+		if listed || !p.Far() || time.Since(p.Updated) < time.Minute { // the list may be a little behind
 			continue
 		}
 		seen, known, err := c.Look(ctx, p.ID)
@@ -209,9 +210,6 @@ func (a *Phases) mirrorGone(ctx context.Context, c *fleet.Client, st *store.Stor
 	}
 	return nil
 }
-
-// isFar says whether a phase belongs to the service: it knows its repository by the address.
-func isFar(p store.Phase) bool { return strings.Contains(p.Repo, "://") }
 
 // startFar has a phase wait for a machine.
 func (a *Phases) startFar(ctx context.Context, c *fleet.Client, db *store.Store, id string, st cruise.State) error {
@@ -278,11 +276,11 @@ func unpushedFar(commits []string) error {
 		"(the last is %q): push them first", len(commits), commits[len(commits)-1])}
 }
 
-// NoMachine says why no machine has a phase of the service, "" if one has it.
-func (a *Phases) noMachine(id string) string {
+// Waiting gives the phases that no machine takes, and why.
+func (a *Phases) Waiting() map[string]string {
 	a.far.mu.Lock()
 	defer a.far.mu.Unlock()
-	return a.far.waits[id]
+	return maps.Clone(a.far.waits)
 }
 
 // worker is the name of this machine, "" if it has none yet.

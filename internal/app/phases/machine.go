@@ -77,8 +77,8 @@ func (a *Phases) take(ctx context.Context, svc *session.Service, cfg config.Conf
 	machine := serve.Machine{Server: serve.Server{Data: a.Dirs.Data, Renew: open.renew},
 		Drain: sync.OnceFunc(func() { close(drain) })}
 	s := &settler{phases: a, svc: svc, forge: open.of, models: models, pull: doer.Settings.Pull,
-		pushed: doer.NotePush, unsaved: map[string]bool{}, name: name}
-	host.Engine, host.Trouble, host.Abandon, host.Settle = e, a.trouble(), s.abandon, s.settleFar
+		pushed: doer.NotePush, over: map[string]bool{}, name: name}
+	host.Engine, host.Trouble, host.Abandon, host.Settle = e, a.trouble(), s.abandon, s.settle
 	host.Log = func(phase, words string) { _ = svc.Store.Log(context.WithoutCancel(ctx), phase, time.Now(), words) }
 	host.Keep = func(ctx context.Context, phase string, ev cruise.Event) error {
 		data, err := json.Marshal(ev)
@@ -96,7 +96,7 @@ func (a *Phases) take(ctx context.Context, svc *session.Service, cfg config.Conf
 	w := &fleet.Worker{Host: host,
 		Ready: func() { a.IO.Progress("worker %s waits for phases", name) },
 		Abilities: func(ctx context.Context) ([]fleet.Ability, error) {
-			if err := errors.Join(a.Mirror(ctx, svc.Store), s.leaveFar(ctx, host.Phases())); err != nil {
+			if err := errors.Join(a.Mirror(ctx, svc.Store), s.leave(ctx, host.Phases())); err != nil {
 				return nil, err
 			}
 			return have.abilities(ctx)
@@ -122,39 +122,11 @@ func (a *Phases) trouble() func(err error) {
 	}
 }
 
-// abilities are this machine's logins on the forges of phases that live, each without a label and with each of its own.
-func (o *offerer) abilities(ctx context.Context) (all []fleet.Ability, err error) {
-	list, err := o.svc.Store.Phases(ctx, 1<<20)
-	if err != nil {
-		return nil, err
-	}
-	var hosts []string
-	for _, p := range list {
-		if p.Ended || len(hosts) > 100 {
-			break // living phases come first
-		}
-		remote, err := forge.ParseRemote(p.Repo)
-		if isFar(p) && err == nil && !slices.Contains(hosts, remote.Host) {
-			hosts = append(hosts, remote.Host)
-		}
-	}
-	for _, host := range hosts {
-		login, err := o.login(ctx, host)
-		if err != nil || login == "" {
-			continue // a forge that is down now; others must go on
-		}
-		for _, label := range append([]string{""}, o.cfg.Worker.Labels...) {
-			all = append(all, ability(host, login, label))
-		}
-	}
-	return all, nil
-}
-
-// settleFar makes a phase ready: it believes nothing of it that this machine's settings and the forge don't confirm.
+// settle makes a phase ready: it believes nothing of it that this machine's settings and the forge don't confirm.
 // What was not pushed went with its machine, if that was another.
-func (s *settler) settleFar(ctx context.Context, phase string, _ int, st cruise.State) (cruise.State, error) {
+func (s *settler) settle(ctx context.Context, phase string, _ int, st cruise.State) (cruise.State, error) {
 	if err := checkRow(phase, st, s.models, s.svc.Agents); err != nil {
-		return st, unfitFar(err)
+		return st, err
 	}
 	remote, err := forge.ParseRemote(st.Spec.Remote)
 	if err != nil || remote.Plain() {
@@ -162,7 +134,7 @@ func (s *settler) settleFar(ctx context.Context, phase string, _ int, st cruise.
 	}
 	repo, err := s.clone(ctx, remote, st.Spec)
 	if err != nil {
-		return st, unfitFar(err)
+		return st, err
 	}
 	was := st.Home
 	if was != "" && was != s.name { // it may have pushed just now, and the forge not show that everywhere
@@ -172,13 +144,13 @@ func (s *settler) settleFar(ctx context.Context, phase string, _ int, st cruise.
 	}
 	st.Spec.Repo, st.Workspace.Path, st.Home = repo.Top, "", s.name
 	if err := s.canRun(ctx, st.Spec); err != nil {
-		return st, unfitFar(err)
+		return st, err
 	}
-	if st, err = s.bringFar(ctx, repo, st); err != nil {
+	if st, err = s.bring(ctx, repo, st); err != nil {
 		return st, err
 	}
 	if was != st.Home {
-		if err := s.resetFar(ctx, phase, st); err != nil {
+		if err := s.reset(ctx, phase, st); err != nil {
 			return st, err
 		}
 	}
@@ -188,15 +160,8 @@ func (s *settler) settleFar(ctx context.Context, phase string, _ int, st cruise.
 	return st, s.svc.Store.Log(ctx, phase, time.Now(), "worker "+s.name+" goes on with it")
 }
 
-func unfitFar(err error) error {
-	if unfit, ok := errors.AsType[*serve.UnfitError](err); ok {
-		return &fleet.UnfitError{Why: unfit.Why}
-	}
-	return err
-}
-
-// bringFar brings a phase's commits into a clone: from the forge's branches, which have all that was pushed.
-func (s *settler) bringFar(ctx context.Context, repo *git.Repo, st cruise.State) (cruise.State, error) {
+// bring brings a phase's commits into a clone: from the forge's branches, which have all that was pushed.
+func (s *settler) bring(ctx context.Context, repo *git.Repo, st cruise.State) (cruise.State, error) {
 	f, err := s.forge(ctx, repo.Top)
 	if err != nil {
 		return st, err
@@ -218,8 +183,8 @@ func (s *settler) bringFar(ctx context.Context, repo *git.Repo, st cruise.State)
 	return st, nil
 }
 
-// resetFar puts a workspace that this machine has from an earlier home where the phase is now, and keeps what it held.
-func (s *settler) resetFar(ctx context.Context, phase string, st cruise.State) error {
+// reset puts a workspace that this machine has from an earlier home where the phase is now, and keeps what it held.
+func (s *settler) reset(ctx context.Context, phase string, st cruise.State) error {
 	id := steps.SessionOf(phase)
 	if _, err := s.svc.Get(ctx, id); err != nil {
 		if _, none := errors.AsType[*store.NotFoundError](err); none {
@@ -238,16 +203,16 @@ func (s *settler) resetFar(ctx context.Context, phase string, st cruise.State) e
 	return err
 }
 
-// leaveFar ends what phases do here that have gone to another machine, and removes the workspaces of those that have
+// leave ends what phases do here that have gone to another machine, and removes the workspaces of those that have
 // ended there: their commits are on the forge. Work that exists nowhere else keeps one.
-func (s *settler) leaveFar(ctx context.Context, here []string) error {
+func (s *settler) leave(ctx context.Context, here []string) error {
 	left, err := s.left(ctx)
 	if err != nil {
 		return err
 	}
 	for _, phase := range left {
 		p, err := s.svc.Store.Phase(ctx, phase)
-		if err != nil || !isFar(p) || slices.Contains(here, phase) || s.unsaved[phase] {
+		if err != nil || !p.Far() || slices.Contains(here, phase) || s.over[phase] {
 			continue
 		}
 		st, err := serve.StateOf(p)
@@ -257,7 +222,7 @@ func (s *settler) leaveFar(ctx context.Context, here []string) error {
 		if err := s.abandon(ctx, phase); err != nil {
 			return err
 		}
-		s.unsaved[phase] = true // once
+		s.over[phase] = true // once
 		if !p.Ended {
 			continue
 		}

@@ -61,8 +61,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err != nil {
 		return "", err
 	}
-	shared := svc.Store.IsShared() || c != nil
-	if s.On != "" && !shared {
+	if s.On != "" && c == nil {
 		return "", &UnsharedError{}
 	}
 	f, err := a.check(ctx, svc, s)
@@ -76,7 +75,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err := svc.HandOff().Caution(ctx, repo, s.Base); err != nil {
 		return "", err
 	}
-	if shared {
+	if c != nil {
 		if err := onForge(ctx, &s); err != nil {
 			return "", err
 		}
@@ -93,11 +92,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err := publish(st.Unpushed); err != nil {
 		return "", err
 	}
-	id, err := a.begin(ctx, svc.Store, st)
-	if err == nil && svc.Store.IsShared() {
-		err = a.noteStart(id, repo.Top)
-	}
-	return id, err
+	return a.begin(ctx, svc.Store, st)
 }
 
 // unpushed lists the commits up to base that neither the forge's default branch nor what was fetched from there has.
@@ -133,13 +128,6 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 		}
 		return id, a.startFar(ctx, c, st, id, state)
 	}
-	if st.IsShared() {
-		q, err := a.queue(st)
-		if err != nil {
-			return id, err
-		}
-		return id, q.Start(ctx, id, state)
-	}
 	return id, a.engine().Start(ctx, id, state)
 }
 
@@ -149,7 +137,7 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 	if err != nil {
 		return nil, err
 	}
-	if !svc.Store.IsShared() && c == nil { // otherwise the worker that takes it has the box
+	if c == nil { // otherwise the worker that takes it has the box
 		if err := svc.HandOff().CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
 			return nil, err
 		}
@@ -159,7 +147,7 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 		return nil, err
 	}
 	for _, p := range list {
-		if s.Branch != "" && p.Repo == a.nameOf(ctx, svc.Store, s.Repo) && p.Branch == s.Branch && !p.Ended {
+		if s.Branch != "" && p.Repo == a.nameOf(ctx, s.Repo) && p.Branch == s.Branch && !p.Ended {
 			return nil, &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
 		}
 	}

@@ -12,21 +12,8 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/must"
-	"github.com/cco-dev/cco/internal/pgtest"
 	"github.com/cco-dev/cco/internal/proc"
 )
-
-// Share has the user's settings name a new database of the server, and gives its address with the password. Machines
-// that are made later share it.
-func (r *Rig) Share(server *pgtest.Server, more string) (address string) {
-	r.Helper()
-	password := filepath.Join(r.Home, "password")
-	must.Do(r, os.WriteFile(password, []byte(server.Password()), 0o600))
-	address = server.Database(r)
-	bare := strings.Replace(address, ":"+server.Password()+"@", "@", 1)
-	r.Settings("[engine]\ndatabase = \"" + bare + "\"\npassword = {file = \"" + password + "\"}\n" + more)
-	return address
-}
 
 // ShareBy has the user's settings name a service that gives phases to machines. Machines that are made later are given
 // phases by it, and have the same key.
