@@ -1,7 +1,7 @@
 package cruise
 
-// Moved is the state to go on from on a machine that does not have all commits that the phase names: what was not pushed
-// went with its machine, a commit that waits for consent too. That round is begun again, and lost says so.
+// Moved is the state to go on from on a machine that does not have all commits that the phase names: what was not
+// pushed went with its machine, a commit that waits for consent too. That round is begun again, and lost says so.
 func (s State) Moved(has func(commit string) bool) (moved State, lost bool) {
 	if p := s.Published; p != nil && p.Head != "" && !has(p.Head) {
 		s.Published, s.Holding, lost = nil, "", true

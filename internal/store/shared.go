@@ -64,7 +64,7 @@ func number(b bool) int64 {
 	return 0
 }
 
-// text is how words of strangers are kept: PostgreSQL takes no others.
+// text is how words of strangers are kept: as valid text.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

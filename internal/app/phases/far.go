@@ -106,8 +106,8 @@ const (
 	mirrorBack  = 24 * time.Hour // ended phases are asked for since then
 )
 
-// Mirror writes down here what has become of phases on other machines, so that whoever looks finds it. Where the service
-// is away, it is told once, and what is known stays.
+// Mirror writes down here what has become of phases on other machines, so that whoever looks finds it. Where the
+// service is away, it is told once, and what is known stays.
 func (a *Phases) Mirror(ctx context.Context, st *store.Store) error {
 	c, err := a.cluster()
 	if err != nil || c == nil {

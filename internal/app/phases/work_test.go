@@ -19,4 +19,3 @@ func TestAWorkerHasANameThatStays(t *testing.T) {
 		t.Errorf("it is %q, then %q", id, again)
 	}
 }
-

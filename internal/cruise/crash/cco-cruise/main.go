@@ -1,7 +1,8 @@
 // Command cco-cruise is one that kills itself with SIGKILL at the boundaries of steps, each time at a different
 // one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
 // CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_EACH how many at one
-// boundary whatever a step was given (another machine repeats steps at other times). CRASH_HOLD is a file that it makes at the boundary CRASH_AT ("before merge") unless it is there: it then waits until there is another with
+// boundary whatever a step was given (another machine repeats steps at other times). CRASH_HOLD is a file that
+// it makes at the boundary CRASH_AT ("before merge") unless it is there: it then waits until there is another with
 // ".go" at the end of its name.
 package main
 
