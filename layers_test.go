@@ -102,7 +102,7 @@ var layers = map[string][]string{
 	"guard/settings":          {"agent/roster", "guard", "guard/hook", "proc", "whole"},
 	"audit":                   {},
 	"broker":                  {"proc"},
-	"broker/sets":             {"broker", "proc"},
+	"broker/sets":             {"broker"},
 	"box":                     {"tree", "whole"},
 	"box/native/jail":         {},
 	"box/probe":               {"socket"},
