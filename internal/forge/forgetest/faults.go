@@ -34,8 +34,8 @@ const secondary = `{"message":"You have exceeded a secondary rate limit. Please 
 	`wait.","documentation_url":"` +
 	`https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`
 
-func faults() []Fault {
-	return []Fault{
+func faults() []mishap {
+	return []mishap{
 		{Name: "429 with Retry-After", Refuse: 429, Header: map[string]string{"Retry-After": "3"},
 			Body: `{"message":"Too many"}`},
 		{Name: "429 without", Refuse: 429, Body: `{"message":"Too many"}`},
@@ -167,7 +167,7 @@ func obeysLimits(p *place) {
 	// One that ends too late to be waited for is an error that says when, and nothing is asked until then.
 	f := p.connect(As{Who: Ada, Journal: p.journal, MaxWait: time.Minute})
 	p.must2(f.Us(p.Context()))
-	p.proxy.Inject(Fault{Refuse: 403, Header: map[string]string{"Retry-After": "1800"}, Body: secondary}, 1, api("POST"))
+	p.proxy.Inject(mishap{Refuse: 403, Header: map[string]string{"Retry-After": "1800"}, Body: secondary}, 1, api("POST"))
 	_, err := f.Comment(p.Context(), pull.Number, forge.Post{Key: "later", Body: "later"})
 	limit, ok := errors.AsType[*forge.LimitError](err)
 	if !ok || !strings.Contains(err.Error(), "it ends at") {
@@ -204,17 +204,17 @@ func saysWhatToDo(p *place) {
 	if err == nil {
 		p.Error("a stranger merged")
 	}
-	p.proxy.Inject(Fault{Refuse: 401, Body: `{"message":"Bad credentials"}`}, 1, api(""))
+	p.proxy.Inject(mishap{Refuse: 401, Body: `{"message":"Bad credentials"}`}, 1, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
 	if _, ok := errors.AsType[*forge.TokenError](err); !ok {
 		p.Errorf("a refused token gives %v", err)
 	}
-	p.proxy.Inject(Fault{Refuse: 403, Body: `{"message":"Must have admin rights"}`}, 1, api(""))
+	p.proxy.Inject(mishap{Refuse: 403, Body: `{"message":"Must have admin rights"}`}, 1, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
 	if _, ok := errors.AsType[*forge.PermissionError](err); !ok || !strings.Contains(err.Error(), "the token needs") {
 		p.Errorf("a missing right gives %v", err)
 	}
-	p.proxy.Inject(Fault{DropBefore: true}, 100, api(""))
+	p.proxy.Inject(mishap{DropBefore: true}, 100, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
 	if _, ok := errors.AsType[*forge.UnavailableError](err); !ok {
 		p.Errorf("a forge that is down gives %v", err)
@@ -237,7 +237,7 @@ func neverShowsToken(p *place) {
 	note(f.Said(p.Context(), pull.Number, ""))
 	note(f.Repository(p.Context()))
 	note(f, nil)
-	for _, fault := range []Fault{{Refuse: 401, Body: `{"message":"no"}`}, {Refuse: 403, Body: `{"message":"no"}`},
+	for _, fault := range []mishap{{Refuse: 401, Body: `{"message":"no"}`}, {Refuse: 403, Body: `{"message":"no"}`},
 		{Refuse: 404, Body: "{}"},
 		{Refuse: 422, Body: `{"message":"no"}`}, {DropBefore: true}, {Refuse: 500, Body: "{}"}} {
 		p.proxy.Inject(fault, 100, func(*http.Request) bool { return true })

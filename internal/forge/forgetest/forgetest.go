@@ -110,7 +110,7 @@ type Server struct {
 type place struct {
 	*testing.T
 	server  Server
-	proxy   *Proxy
+	proxy   *proxy
 	remote  forge.Remote
 	journal *forge.Memory
 	clock   *Clock
@@ -171,7 +171,7 @@ func (c *Clock) Wire() wire.Clock {
 func newPlace(t *testing.T, s Server) *place {
 	t.Helper()
 	owner, name := s.NewRepo(t)
-	p := &place{T: t, server: s, proxy: NewProxy(t, s.URL), journal: &forge.Memory{}, clock: &Clock{}}
+	p := &place{T: t, server: s, proxy: newProxy(t, s.URL), journal: &forge.Memory{}, clock: &Clock{}}
 	p.clock.settle = p.proxy.settle
 	p.remote = forge.Remote{Scheme: "http", Host: strings.TrimPrefix(p.proxy.URL(), "http://"), Owner: owner, Name: name}
 	p.work = filepath.Join(t.TempDir(), "work")

@@ -157,7 +157,7 @@ func pollsOldMarks(p *place) {
 	p.post(eve, two.Number, "third")
 	for n := range 3 {
 		left := n
-		p.proxy.Inject(Fault{Refuse: 404, Body: "{}"}, 1, func(r *http.Request) bool {
+		p.proxy.Inject(mishap{Refuse: 404, Body: "{}"}, 1, func(r *http.Request) bool {
 			left--
 			return left < 0 && api("")(r)
 		})

@@ -45,7 +45,7 @@ func opensOne(p *place) {
 		p.Errorf("opened again: %v %+v", existed, again)
 	}
 	// The server did its work and the answer was lost.
-	for _, fault := range []Fault{{Lose: 500}, {DropAfter: true}, {DropBefore: true}} {
+	for _, fault := range []mishap{{Lose: 500}, {DropAfter: true}, {DropBefore: true}} {
 		name := "lost" + p.git("rev-list", "--count", "--all")
 		p.commit(name, name, map[string]string{name: "x\n"})
 		p.push(name)
