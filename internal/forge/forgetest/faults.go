@@ -56,15 +56,8 @@ func faults() []mishap {
 func survivesWrites(p *place) {
 	setup := p.as(Ada, "")
 	pull := p.open(setup, "topic")
-	_, err := p.as(Rob, "").Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}}})
-	p.must(err)
-	here := ""
-	for _, c := range p.said(setup, pull.Number, "").Comments {
-		if c.Kind == forge.OnLine {
-			here = c.ID
-		}
-	}
+	p.review(p.as(Rob, ""), pull.Number, forge.Comments, "look", at(line, "here"))
+	here := p.find(setup, pull.Number, "here").ID
 	for i, fault := range faults() {
 		as := As{Who: Ada, Reviewer: Rob, Journal: p.journal}
 		if fault.Slow > 0 {
@@ -92,7 +85,7 @@ func survivesWrites(p *place) {
 		})
 		write("review", api("POST", "/reviews"), func(words string) (forge.Posted, error) {
 			return f.Review(p.Context(), pull.Number, forge.Review{Key: words, Verdict: forge.Comments, Body: words,
-				Lines: []forge.LineComment{{Path: "code.txt", Line: line + 1, Body: "a line of it"}}})
+				Lines: []forge.LineComment{at(line+1, "a line of it")}})
 		})
 		write("reply", writesReply, func(words string) (forge.Posted, error) {
 			return f.Reply(p.Context(), pull.Number, here, forge.Post{Key: words, Body: words})
@@ -196,7 +189,7 @@ func saysWhatToDo(p *place) {
 	missing := *p
 	missing.remote.Name = "absent"
 	_, err := missing.as(Ada, "").Repository(p.Context())
-	if _, ok := errors.AsType[*forge.NotFoundError](err); !ok {
+	if !is[*forge.NotFoundError](err) {
 		p.Errorf("a repository that isn't there gives %v", err)
 	}
 	pull := p.open(f, "topic")
@@ -206,17 +199,17 @@ func saysWhatToDo(p *place) {
 	}
 	p.proxy.Inject(mishap{Refuse: 401, Body: `{"message":"Bad credentials"}`}, 1, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
-	if _, ok := errors.AsType[*forge.TokenError](err); !ok {
+	if !is[*forge.TokenError](err) {
 		p.Errorf("a refused token gives %v", err)
 	}
 	p.proxy.Inject(mishap{Refuse: 403, Body: `{"message":"Must have admin rights"}`}, 1, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
-	if _, ok := errors.AsType[*forge.PermissionError](err); !ok || !strings.Contains(err.Error(), "the token needs") {
+	if !is[*forge.PermissionError](err) || !strings.Contains(err.Error(), "the token needs") {
 		p.Errorf("a missing right gives %v", err)
 	}
 	p.proxy.Inject(mishap{DropBefore: true}, 100, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
-	if _, ok := errors.AsType[*forge.UnavailableError](err); !ok {
+	if !is[*forge.UnavailableError](err) {
 		p.Errorf("a forge that is down gives %v", err)
 	}
 }
