@@ -316,14 +316,10 @@ func older(is, was string) bool {
 	if a == nil || b == nil {
 		return false
 	}
-	numbers := func(s string) (all []int) {
-		for part := range strings.SplitSeq(s, ".") {
-			n, _ := strconv.Atoi(part)
-			all = append(all, n)
-		}
-		return all
-	}
-	return slices.Compare(numbers(a[1]), numbers(b[1])) < 0
+	return slices.CompareFunc(strings.Split(a[1], "."), strings.Split(b[1], "."), func(a, b string) int {
+		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
+	}) < 0
 }
 
 // disagree tells of packages that a manifest has just begun to ask for, and that the lockfile beside it lacks. It says

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,11 +66,7 @@ type walk struct {
 	err error
 }
 
-func (w *walk) fail(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
+func (w *walk) fail(err error) { w.err = cmp.Or(w.err, err) }
 
 // enters says whether what is so deep is still read.
 func (w *walk) enters(deep int) bool {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -238,15 +239,9 @@ func (s *scanner) apply(r *gitleaks.Rule, path, commit string, no int, text stri
 	}
 	hit := false
 	re := s.re(r.Regex)
-	for _, m := range re.FindAllStringSubmatchIndex(text, 100) {
-		match := strings.Trim(text[m[0]:m[1]], "\n")
-		secret := match
-		for g := max(1, r.Group); g < len(m)/2; g++ {
-			if m[2*g] >= 0 && m[2*g] < m[2*g+1] {
-				secret = text[m[2*g]:m[2*g+1]]
-				break
-			}
-		}
+	for _, m := range re.FindAllStringSubmatch(text, 100) {
+		match := strings.Trim(m[0], "\n")
+		secret := cmp.Or(append(m[max(1, r.Group):], match)...)
 		if r.Entropy > 0 && entropy(secret) <= r.Entropy || s.allows(r, path, secret, match, text) ||
 			fake(secret, r.Guess) {
 			continue
