@@ -32,12 +32,7 @@ var listings = table[listing]("lists")
 
 // listingOf is how packages are named in a file; nil if they are not.
 func listingOf(p string) *listing {
-	p = fold(p)
-	i := slices.IndexFunc(listings(), func(r listing) bool { return within(p, r.At) })
-	if i < 0 {
-		return nil
-	}
-	return &listings()[i]
+	return first(listings(), func(r *listing) bool { return within(fold(p), r.At) })
 }
 
 var (
@@ -331,9 +326,6 @@ func (x *examination) disagree(c *change, asked map[string]req) {
 		}
 		for name := range strings.FieldsSeq(r.Locks) {
 			lock := &change{path: path.Join(path.Dir(c.path), name)}
-			if strings.Contains(lock.path, "\n") {
-				continue
-			}
 			if have, err := r.Read.all(x.blob(x.in.Tip + ":" + lock.path)); err == nil {
 				x.lacks(lock, r.locked(have), have, asked)
 			}

@@ -248,7 +248,7 @@ func (x *examination) object(name string) (o git.Object) {
 			return o
 		}
 	}
-	o, err = x.cat.Get(name, maxBlob)
+	o, err = x.cat.Get(strings.ReplaceAll(name, "\n", ""), maxBlob)
 	x.fail(err)
 	return o
 }

@@ -26,16 +26,11 @@ func marked(p string, text []byte) *mark {
 	if len(text) > maxText {
 		return nil
 	}
-	rows := marks()
-	for i := range rows {
-		m := &rows[i]
-		if strings.HasSuffix(p, m.Ends) && slices.ContainsFunc(m.Has, func(s string) bool {
+	return first(marks(), func(m *mark) bool {
+		return strings.HasSuffix(p, m.Ends) && slices.ContainsFunc(m.Has, func(s string) bool {
 			return bytes.IndexByte(text, s[len(s)-1]) >= 0 && bytes.Contains(text, []byte(s))
-		}) && m.Line().Match(text) && (m.Plain == nil || !m.Plain().Match(text)) {
-			return m
-		}
-	}
-	return nil
+		}) && m.Line().Match(text) && (m.Plain == nil || !m.Plain().Match(text))
+	})
 }
 
 // mark tells of a line that a tool acts on, once for a file and row.

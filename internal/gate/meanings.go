@@ -147,14 +147,11 @@ func fake(secret string, guess bool) bool {
 		strings.ContainsAny(secret, "${}<>()[]") && !strings.ContainsAny(secret, "!@#%^&*")
 }
 
+var capital = expr(`[A-Z]`)
+
 // mixed says that as many letters are capitals as in a random text.
 func mixed(s string) bool {
-	large := 0
-	for i := range len(s) {
-		if s[i] >= 'A' && s[i] <= 'Z' {
-			large++
-		}
-	}
+	large := len(capital().FindAllString(s, -1))
 	return len(s) >= 12 && large*10 >= 3*len(s) && large*10 <= 8*len(s) && !strings.ContainsAny(s, "_-. ")
 }
 
