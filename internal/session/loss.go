@@ -133,11 +133,7 @@ func (s Keeping) buryAll(ctx context.Context, list []store.Session, all []Left) 
 			}
 			continue
 		}
-		bytes := int64(0)
-		if here, ok := d.(box.Reachable); ok {
-			bytes, _ = graveyard.Size(here.HostWorkspace(b, v.ID), more)
-		}
-		graves = append(graves, s.newGrave(b, v, all[i], bytes, known))
+		graves = append(graves, s.newGrave(b, d, v, all[i], more, known))
 	}
 	if err := s.bury(ctx, graves); err != nil {
 		return nil, err

@@ -157,8 +157,18 @@ func (s HandOff) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 	if err != nil {
 		return rec, err
 	}
-	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.Forget(rec.ID), d.Discard(ctx, b, rec.ID),
-		s.clearExchange(rec.ID)); err != nil {
+	if !rec.Started.IsZero() { // what is there moves away
+		l, _ := s.left(rec)
+		known, err := s.Store.Graves(ctx, "")
+		if err == nil {
+			err = s.Keeping().bury(ctx, []store.Grave{s.Keeping().newGrave(b, d, rec, l, s.soon(slice/4), known)})
+		}
+		if err != nil {
+			return rec, err
+		}
+	}
+	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.Forget(rec.ID), d.Discard(ctx, b, rec.ID), s.clearExchange(rec.ID),
+		s.writeOrder(order)); err != nil {
 		return rec, err
 	}
 	if err := s.send(ctx, repo, rec, false, 0); err != nil {
