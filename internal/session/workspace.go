@@ -76,15 +76,21 @@ func (s HandOff) orderWorkspace(repo *git.Repo, id string) error {
 	return s.writeOrder(Order{Session: id, Format: repo.ObjectFormat, Name: who.Name, Email: who.Email})
 }
 
-// readyBox finds a box and starts it if it is stopped.
-func (s HandOff) readyBox(ctx context.Context, name string) (*box.Box, box.Driver, error) {
-	b, d, err := s.Boxes.Ready(ctx, name)
-	if errors.Is(err, box.ErrNotRunning) {
-		if err := s.Boxes.Start(ctx, name, s.Report); err != nil {
-			return nil, nil, err
-		}
-		b, d, err = s.Boxes.Ready(ctx, name)
+// started finds a box and starts it if it is stopped.
+func (s *Service) started(ctx context.Context, name string) (b *box.Box, d box.Driver, now bool, err error) {
+	if b, d, err = s.Boxes.Ready(ctx, name); !errors.Is(err, box.ErrNotRunning) {
+		return b, d, false, err
 	}
+	if err = s.Boxes.Start(ctx, name, s.Report); err != nil {
+		return nil, nil, false, err
+	}
+	b, d, err = s.Boxes.Ready(ctx, name)
+	return b, d, true, err
+}
+
+// readyBox finds a box for phases, and starts it if it is stopped.
+func (s HandOff) readyBox(ctx context.Context, name string) (*box.Box, box.Driver, error) {
+	b, d, _, err := s.started(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
