@@ -40,8 +40,10 @@ func fillView(dir, theirs string, j Job) error {
 		"packed-refs": 0, "shallow": 0} {
 		info, err := os.Lstat(filepath.Join(theirs, name))
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && (name == "objects" || name == "refs"):
+			return fmt.Errorf("it has no %s", name)
 		case errors.Is(err, fs.ErrNotExist):
-			continue // git says whether it needs it
+			continue
 		case err != nil:
 			return err
 		case info.Mode().Type() != kind: // a link could lead to a repository of the user's

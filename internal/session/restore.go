@@ -112,6 +112,9 @@ func (s Keeping) publishGrave(ctx context.Context, rec store.Session, g store.Gr
 	if err == nil {
 		err = s.HandOff().copyPublished(ctx, b, d, rec, o, dir, r)
 	}
+	if no, ok := errors.AsType[*UnreadableError](err); ok {
+		no.Buried = true
+	}
 	if g.State != store.Removing {
 		return err // nothing has been moved
 	}

@@ -110,7 +110,9 @@ func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec st
 	}
 	if as[*proc.ExitError](err) {
 		why := err.Error()
-		why = why[max(0, strings.LastIndex(why, "publish: ")):]
+		if _, words, ok := strings.Cut(why[max(0, strings.LastIndex(why, "publish: ")):], "publish: "); ok {
+			why = words
+		}
 		return &UnreadableError{ID: rec.ID, Why: FirstLine(why)}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -120,11 +122,18 @@ func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec st
 }
 
 // UnreadableError says that git can't read what a session has left. All of it stays.
-type UnreadableError struct{ ID, Why string }
+type UnreadableError struct {
+	ID, Why string
+	Buried  bool // it is in the graveyard already
+}
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("git can't read the workspace of session %s: %s\nall of it is kept as it is: `cco box prune %[1]s "+
-		"--force` moves it to the graveyard, and `cco box restore %[1]s --files DIR` copies its files from there", e.ID, e.Why)
+	move := "`cco box prune " + e.ID + " --force` moves it to the graveyard, and "
+	if e.Buried {
+		move = ""
+	}
+	return fmt.Sprintf("git can't read the workspace of session %s: %s\nall of it is kept as it is: %s`cco box restore "+
+		"%[1]s --files DIR` copies its files from there", e.ID, e.Why, move)
 }
 
 // reopen clears an exchange directory that an agent may have blocked, with directories in place of files that cco can't
