@@ -136,8 +136,6 @@ func (s *server) answer(ctx context.Context, method string, params json.RawMessa
 			return nil, err
 		}
 		return struct{}{}, t.replay(ctx)
-	case listSessions:
-		return s.list(ctx, in.Dir)
 	}
 	s.mu.Lock()
 	t := s.talks[in.Session]
@@ -165,30 +163,21 @@ func (s *server) hello() any {
 		"agentInfo":       map[string]string{"name": "cco", "title": "cco", "version": s.o.Version},
 		"authMethods":     []any{},
 		"agentCapabilities": map[string]any{
-			"loadSession":         true,
-			"promptCapabilities":  map[string]bool{"embeddedContext": true, "image": false, "audio": false},
-			"mcpCapabilities":     map[string]bool{"http": false, "sse": false},
-			"sessionCapabilities": map[string]any{"list": map[string]any{}},
+			"loadSession":        true,
+			"promptCapabilities": map[string]bool{"embeddedContext": true, "image": false, "audio": false},
+			"mcpCapabilities":    map[string]bool{"http": false, "sse": false},
 		},
 	}
 }
 
-// in is cco as it is in a directory of the editor's.
-func (s *server) in(dir string) (*app.App, error) {
+// begin begins a conversation in the repository that the editor shows, or goes on with a session of that repository.
+func (s *server) begin(ctx context.Context, dir, id string, servers []string) (*talk, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, &paramsError{"cwd is no absolute path"}
 	}
-	a := *s.app
+	own := *s.app
+	a := &own
 	a.Dir = filepath.Clean(dir)
-	return &a, nil
-}
-
-// begin begins a conversation in the repository that the editor shows, or goes on with a session of that repository.
-func (s *server) begin(ctx context.Context, dir, id string, servers []string) (*talk, error) {
-	a, err := s.in(dir)
-	if err != nil {
-		return nil, err
-	}
 	repo, err := a.OpenRepo(ctx, a.Dir)
 	if err != nil {
 		return nil, err
@@ -237,39 +226,6 @@ func (s *server) add(t *talk) error {
 }
 
 var errBusy = errors.New("a turn of this session is under way")
-
-// maxListed is how many sessions an editor is told of.
-const maxListed = 50
-
-// list lists the sessions of a repository, the newest first.
-func (s *server) list(ctx context.Context, dir string) (any, error) {
-	if dir == "" {
-		dir = s.app.Dir
-	}
-	a, err := s.in(dir)
-	if err != nil {
-		return nil, err
-	}
-	list, _, err := a.ListSessions(ctx, app.Which{Most: maxListed})
-	if err != nil {
-		return nil, err
-	}
-	type info struct {
-		ID      string    `json:"sessionId"`
-		Dir     string    `json:"cwd"`
-		Title   string    `json:"title"`
-		Updated time.Time `json:"updatedAt"`
-	}
-	infos := []info{}
-	for _, v := range list {
-		at := v.Created
-		if v.Finished.After(at) {
-			at = v.Finished
-		}
-		infos = append(infos, info{v.ID, v.Repo, safetext.Line(v.Title), at.UTC()})
-	}
-	return map[string]any{"sessions": infos}, nil
-}
 
 // promptBlock is a part of what a user says.
 type promptBlock struct {

@@ -77,7 +77,6 @@ const (
 	authenticate = sdk.AgentMethodAuthenticate
 	newSession   = sdk.AgentMethodSessionNew
 	loadSession  = sdk.AgentMethodSessionLoad
-	listSessions = sdk.AgentMethodSessionList
 	doPrompt     = sdk.AgentMethodSessionPrompt
 	cancelTurn   = sdk.AgentMethodSessionCancel
 	sendUpdate   = sdk.ClientMethodSessionUpdate

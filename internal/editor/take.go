@@ -174,6 +174,7 @@ func (t *talk) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.Partial = true // also of a turn that was cancelled
 	return t.pull(ctx, rec, o)
 }
 
@@ -196,3 +197,6 @@ func (t *talk) diff(ctx context.Context) error {
 	}
 	return t.say(ctx, "````diff\n%s\n````%s", strings.ReplaceAll(patch.String(), "````", "'''' "), more)
 }
+
+// commits counts them.
+func commits(n int) string { return unit.Count(n, "commit") }

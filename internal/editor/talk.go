@@ -14,7 +14,6 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/unit"
 )
 
 // talk is a conversation with an editor: a session, whose id it has before its first prompt makes it.
@@ -28,8 +27,9 @@ type talk struct {
 	agent   agent.Adapter
 	servers []string // that the editor wants the agent to have
 
-	busy   sync.Mutex // held by the turn
-	opened bool       // what the user should know first was said; the turn's own
+	busy     sync.Mutex // held by the turn, as what follows
+	opened   bool       // what the user should know first was said
+	answered time.Time  // when the question was asked whose answer the agent has
 
 	mu   sync.Mutex
 	stop context.CancelFunc // of the turn under way
@@ -264,7 +264,31 @@ func (t *talk) answerIt(ctx context.Context, asked store.Session, text string) (
 		}
 		return text, nil
 	}, t.app.RunOptions(cfg))
+	t.answered = asked.Asked
 	return rec, err
+}
+
+// lookAgain is how often is looked whether an agent that stays has taken its answer.
+const lookAgain = 100 * time.Millisecond
+
+// settled waits until a session has ended, or asks something that was not answered yet.
+func (t *talk) settled(ctx context.Context, id string) (store.Session, error) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		if _, err := t.s.Looking().Wait(ctx, []string{id}, session.WaitOptions{}); err != nil {
+			return store.Session{}, err
+		}
+		now, err := t.s.Get(ctx, id)
+		if err != nil || !now.Live() || now.State != store.Waiting || !now.Asked.Equal(t.answered) {
+			return now, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return now, ctx.Err()
+		}
+	}
 }
 
 // follow tells the editor what the agent does until it has ended, or waits for an answer.
@@ -281,11 +305,7 @@ func (t *talk) follow(ctx context.Context, rec store.Session, since time.Time) (
 			return t.tell(ctx, tells.of(e)...)
 		})
 	}()
-	_, err := t.s.Looking().Wait(ctx, []string{rec.ID}, session.WaitOptions{})
-	if err != nil {
-		return rec, err
-	}
-	now, err := t.s.Get(ctx, rec.ID)
+	now, err := t.settled(ctx, rec.ID)
 	if err != nil {
 		return rec, err
 	}
@@ -312,112 +332,3 @@ func (t *talk) teller(ctx context.Context, rec store.Session) *teller {
 	return &teller{top: t.top, inside: []string{"/workspace/" + rec.ID, t.s.WorkspacePath(ctx, rec)},
 		protocol: t.agent.Protocol, limit: limit, calls: map[string]bool{}}
 }
-
-// maxReplayed is how many events of a session are told again when it is loaded.
-const maxReplayed = 2000
-
-// replay tells what was said before.
-func (t *talk) replay(ctx context.Context) error {
-	rec, err := t.s.Get(ctx, t.id)
-	if err != nil {
-		return err
-	}
-	if sent, err := t.s.Looking().Sent(ctx, rec, maxPrompt); err == nil && sent != "" {
-		if err := t.tell(ctx, chunk(asked, sent)); err != nil {
-			return err
-		}
-	}
-	record, err := t.s.OpenRecord(t.id)
-	if err != nil {
-		return t.say(ctx, "What was said in session %s is gone.", t.id)
-	}
-	defer func() { _ = record.Close() }()
-	n, err := record.Count()
-	if err != nil {
-		return err
-	}
-	from, err := record.Offset(n - maxReplayed)
-	if err != nil {
-		return err
-	}
-	tells := t.teller(ctx, rec)
-	var broken error
-	_, err = record.Read(from, func(l session.Line) bool {
-		if l.Kind != session.KindStep {
-			broken = t.tell(ctx, tells.of(l.Event)...)
-		}
-		return broken == nil
-	})
-	return errors.Join(err, broken, t.tell(ctx, tells.broken()...))
-}
-
-// maxPrompt bounds what is told again of a prompt.
-const maxPrompt = 64 << 10
-
-// question is what the editor shows of the agent's question.
-func question(rec store.Session) string {
-	return safetext.Cut(safetext.Text(rec.Question), session.MaxQuestion)
-}
-
-// ask lets the user answer the agent's question: in a form, or where the editor has none with a yes or a no. Nothing is
-// an answer in words, which the next prompt is.
-func (t *talk) ask(ctx context.Context, rec store.Session) (answer string, err error) {
-	if err := t.say(ctx, "The agent asks: %s", question(rec)); err != nil {
-		return "", err
-	}
-	t.server.mu.Lock()
-	forms := t.forms
-	t.server.mu.Unlock()
-	if !forms {
-		answer, err = t.permit(ctx, "question", "The agent asks: "+safetext.Fit(safetext.Line(rec.Question), maxTitle),
-			"Yes.", "No.")
-		if err == nil && answer == "" {
-			err = t.say(ctx, "It waits: your next message is the answer.")
-		}
-		return answer, err
-	}
-	var form struct {
-		Action  string `json:"action"`
-		Content struct {
-			Answer string `json:"answer"`
-		} `json:"content"`
-	}
-	err = t.peer.ask(ctx, elicitation, map[string]any{"sessionId": t.id, "mode": "form", "message": question(rec),
-		"requestedSchema": map[string]any{"type": "object", "required": []string{"answer"},
-			"properties": map[string]any{"answer": map[string]string{"type": "string", "title": "Your answer"}}}}, &form)
-	if err == nil && form.Action != "accept" {
-		err = t.say(ctx, "It waits: your next message is the answer.")
-	}
-	return form.Content.Answer, err
-}
-
-// permit asks for one of several choices by the protocol's request for permission; "" is none of them. What an editor
-// may be told to allow always must never be asked in this way.
-func (t *talk) permit(ctx context.Context, what, title string, choices ...string) (string, error) {
-	var options []map[string]string
-	for i, c := range choices {
-		kind := "allow_once"
-		if i > 0 {
-			kind = "reject_once"
-		}
-		options = append(options, map[string]string{"optionId": c, "name": c, "kind": kind})
-	}
-	options = append(options, map[string]string{"optionId": "not-now", "name": "Not now", "kind": "reject_once"})
-	var got struct {
-		Outcome struct {
-			Outcome string `json:"outcome"`
-			Option  string `json:"optionId"`
-		} `json:"outcome"`
-	}
-	err := t.peer.ask(ctx, permission, map[string]any{"sessionId": t.id, "options": options,
-		"toolCall": map[string]any{"toolCallId": "cco-" + what, "title": title, "kind": "other", "status": "pending"}}, &got)
-	for _, c := range choices {
-		if err == nil && got.Outcome.Outcome == "selected" && got.Outcome.Option == c {
-			return c, nil
-		}
-	}
-	return "", err
-}
-
-// commits counts them.
-func commits(n int) string { return unit.Count(n, "commit") }
