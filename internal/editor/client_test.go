@@ -76,6 +76,7 @@ type client struct {
 	answers map[string]chan message
 	said    []update
 	asked   []string // what was put before the user
+	askedID json.RawMessage
 	changed chan struct{}
 	over    chan struct{}
 }
@@ -145,7 +146,7 @@ func (c *client) take(m message) {
 		c.note(func() { c.said = append(c.said, p.Update) })
 	case m.Method != "":
 		c.held.check(c.t, m.Method, "Request", m.Params)
-		c.note(func() { c.asked = append(c.asked, m.Method+" "+string(m.Params)) })
+		c.note(func() { c.asked, c.askedID = append(c.asked, m.Method+" "+string(m.Params)), m.ID })
 		if c.ask == nil {
 			return // the user thinks
 		}

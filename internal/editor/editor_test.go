@@ -388,3 +388,53 @@ func TestWordsReachTheEditorAtOnce(t *testing.T) {
 	}
 	t.Logf("from the agent's own clock to the editor's: median %.1f ms, 90 %% %.1f ms", late[25], late[45])
 }
+
+// What a real client of npm's has sent: a session that it begins, comes back to from other processes, and cancels.
+func TestARecordedClientIsServed(t *testing.T) {
+	r := newRig(t)
+	id := ""
+	for _, part := range strings.Split(string(must.Get(os.ReadFile("testdata/acpx-0.19.1.jsonl"))(t)), "\n\n") {
+		c := start(t, r, "--agent", "script")
+		var turn <-chan message
+		said := ""
+		for was := range strings.Lines(part) {
+			// The session that it lost is the one before: nothing had been asked of it.
+			line := strings.NewReplacer("{repo}", r.Path("repo"), "{id}", id, "{lost}", id, "sleep 30",
+				"echo begun; sleep 1000").Replace(was)
+			var m message
+			must.Do(t, json.Unmarshal([]byte(line), &m))
+			switch {
+			case m.Method == "": // the user's answer, to the question that cco has asked
+				c.waitFor("a question", func() bool { return len(c.asked) > 0 })
+				m.ID = c.askedID
+				c.write(m)
+			case m.ID == nil:
+				said = "cancelled"
+				c.waitFor("the agent's words", c.heard("begun"))
+				c.write(m)
+			case m.Method == "session/prompt":
+				said = "end_turn"
+				turn = c.send(m.Method, m.Params)
+			default:
+				var s struct{ SessionID string }
+				got := c.call(m.Method, m.Params)
+				if _ = json.Unmarshal(got.Result, &s); s.SessionID != "" {
+					id = s.SessionID
+				}
+				if strings.Contains(was, "{lost}") != (got.Error != nil) {
+					t.Errorf("%s%+v", line, got.Error)
+				}
+			}
+		}
+		if turn != nil {
+			if stop := c.stopped(c.await(turn)); stop != said {
+				t.Errorf("it stopped: %s, not %s", stop, said)
+			}
+		}
+		c.leave()
+	}
+	r.Run("git", "cat-file", "-e", "main:one.txt")
+	if list := r.Run("cco", "box", "sessions"); !strings.Contains(list, id) || !strings.Contains(list, "killed") {
+		t.Errorf("sessions:\n%s", list)
+	}
+}
