@@ -148,8 +148,12 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 		o.Model = "" // it is the default agent's
 	}
 	if in.Session != "" {
-		if _, err := d.own(ctx, in.Session); err != nil {
+		v, err := d.own(ctx, in.Session)
+		if err != nil {
 			return result{}, err
+		}
+		if v.State == store.Paused || v.State == store.Waiting {
+			return result{}, &session.StateError{ID: v.ID, State: v.State, Why: "status says who gets it further"}
 		}
 		o.Agent, o.Model = in.Agent, ""
 	}

@@ -144,6 +144,8 @@ func (c *client) take(m message) {
 		_ = json.Unmarshal(m.Params, &p)
 		p.Update.at = time.Now()
 		c.note(func() { c.said = append(c.said, p.Update) })
+	case m.Method != "" && m.ID == nil:
+		c.held.check(c.t, m.Method, "Notification", m.Params)
 	case m.Method != "":
 		c.held.check(c.t, m.Method, "Request", m.Params)
 		c.note(func() { c.asked, c.askedID = append(c.asked, m.Method+" "+string(m.Params)), m.ID })

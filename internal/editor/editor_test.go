@@ -173,6 +173,13 @@ func TestWorkThatOverlapsStaysAtItsRef(t *testing.T) {
 	if got := r.Run("git", "show", "refs/cco/"+id+":README.md"); got != "theirs\n" {
 		t.Errorf("at the ref: %q\n%s", got, c.words())
 	}
+	asks := start(t, r, "--agent", "script")
+	asks.ask = choose("allow_once")
+	next := asks.hello(r.Path("repo"), nil)
+	asks.turn(next, does("echo others > README.md"))
+	if got := r.Run("git", "show", "refs/cco/"+next+":README.md"); got != "others\n" || len(asks.questions()) > 0 {
+		t.Errorf("at the ref: %q, asked %q\n%s", got, asks.questions(), asks.words())
+	}
 	r.Run("git", "checkout", "-q", "README.md")
 	r.Run("git", "checkout", "-qb", "other")
 	before := r.Run("git", "rev-parse", "main", "other")
@@ -208,6 +215,24 @@ func TestACancelKeepsTheWork(t *testing.T) {
 	r.Run("git", "cat-file", "-e", "main:half.txt")
 	c.turn(id, commits("whole.txt"))
 	r.Run("git", "cat-file", "-e", "main:whole.txt")
+}
+
+// A cancel while the user is asked is the end of the turn, too, and leaves the work where it is.
+func TestACancelOfAQuestion(t *testing.T) {
+	r := newRig(t)
+	c := start(t, r, "--agent", "script")
+	id := c.hello(r.Path("repo"), nil)
+	turn := c.send("session/prompt", prompt(id, text(commits("one.txt"))))
+	c.waitFor("a question", func() bool { return len(c.asked) > 0 })
+	c.tell("session/cancel", map[string]any{"sessionId": id})
+	if stop := c.stopped(c.await(turn)); stop != "cancelled" {
+		t.Errorf("it stopped: %s", stop)
+	}
+	if out, err := r.Try("git", "cat-file", "-e", "main:one.txt"); err == nil {
+		t.Errorf("it was taken: %s", out)
+	}
+	c.turn(id, "/take")
+	r.Run("git", "cat-file", "-e", "main:one.txt")
 }
 
 // An editor that goes away in the middle loses nothing: the agent goes on, and another editor finds it again.

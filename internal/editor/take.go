@@ -34,33 +34,28 @@ func (t *talk) settle(ctx context.Context, rec store.Session) (stop string, err 
 	if err != nil {
 		return "", err
 	}
-	switch t.o.Take {
-	case EachTurn:
-		// Whatever was found wants a person who looks.
-		var asks []gate.Kind
-		for _, k := range gate.Kinds() {
-			if o.Gate.Policy.Response(k) != gate.Refuse {
-				asks = append(asks, k)
-			}
-		}
-		o.Gate.Policy = gate.Policy{Refuse: o.Gate.Policy.Refuse, Ask: asks}
-	case Ask:
-		if o.Stay {
-			break
-		}
+	if o.Stay = o.Stay || t.o.Take == Never; !o.Stay {
 		look := o
 		look.DryRun = true
 		shown, err := t.s.HandOff().Pull(ctx, rec.ID, look)
-		if err != nil {
+		if held := (*gate.HeldError)(nil); errors.As(err, &held) || ctx.Err() != nil {
 			return ended, t.left(ctx, rec, shown, err)
 		}
-		yes, err := t.offer(ctx, shown)
+		yes := false
+		switch found := len(shown.Gate.Groups) + len(shown.Gate.Notes); {
+		case err != nil:
+			err = t.left(ctx, rec, shown, err) // it goes to its ref, with no question
+		case t.o.Take == Ask:
+			yes, err = t.offer(ctx, shown)
+		case found > 0:
+			err = t.say(ctx, "%s", cameText(shown))
+		default:
+			yes = true
+		}
 		if err != nil {
 			return "", err
 		}
 		o.Seen, o.Stay = shown.Seen(), !yes
-	case Never:
-		o.Stay = true
 	}
 	return ended, t.pull(ctx, rec, o)
 }
@@ -97,6 +92,9 @@ func cameText(r session.PullResult) string {
 		for _, f := range g.Findings[:min(len(g.Findings), most)] {
 			fmt.Fprintf(&b, "- %s\n", safetext.Line(f.Words()))
 		}
+	}
+	for _, n := range r.Gate.Notes {
+		fmt.Fprintf(&b, "\n%s\n", safetext.Line(n))
 	}
 	return b.String()
 }

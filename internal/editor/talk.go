@@ -104,11 +104,12 @@ func (t *talk) prompt(ctx context.Context, gone <-chan struct{}, text string) (s
 		return "", err
 	}
 	rec, err := t.turn(turn, text)
+	stop = ended
+	if err == nil && rec.ID != "" {
+		stop, err = t.settle(turn, rec)
+	}
 	if turn.Err() == nil {
-		if err != nil || rec.ID == "" {
-			return ended, err
-		}
-		return t.settle(turn, rec)
+		return stop, err
 	}
 	select {
 	case <-gone:
