@@ -1,7 +1,7 @@
 // Package delegate is `cco mcp`: an agent on the host hands work into a box, by the Model Context Protocol. It reaches
 // the repository in which it was started and the sessions that it started, with a budget of the user's. What comes back
-// is bounded, cleaned and marked: a box must not steer the host's agent. Nothing here takes work or consents to it. It is
-// linked into cco-cruise alone, for the sake of its library.
+// is bounded, cleaned and marked: a box must not steer the host's agent. Nothing here takes work or consents to it. For
+// the sake of its library it is linked into cco-cruise alone.
 package delegate
 
 import (
@@ -267,7 +267,8 @@ func (d *desk) answer(ctx context.Context, in reply) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	v, _, err = d.s.HandOff().Answer(ctx, v.ID, func(string) (string, error) { return in.Text, nil }, d.app.RunOptions(cfg))
+	words := func(string) (string, error) { return in.Text, nil }
+	v, _, err = d.s.HandOff().Answer(ctx, v.ID, words, d.app.RunOptions(cfg))
 	if err != nil {
 		return result{}, err
 	}
@@ -344,7 +345,8 @@ func (d *desk) take(ctx context.Context, in asked) (result, error) {
 		if page := d.s.Page(v.ID); page != "" {
 			where += ", or on the page at " + page
 		}
-		return result{Session: v.ID, State: "pending", Note: "The user decides, " + where + ". Tell them, and ask again."}, nil
+		note := "The user decides, " + where + ". Tell them, and ask again."
+		return result{Session: v.ID, State: "pending", Note: note}, nil
 	}
 	return result{Session: v.ID, State: "taken", Note: "The user has taken it, to " + safetext.Line(v.Branch) + " at " +
 		git.Short(v.Tip) + " or in part."}, nil

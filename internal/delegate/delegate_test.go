@@ -223,7 +223,8 @@ func TestAnAgentReachesOnlyItsOwn(t *testing.T) {
 	for range 4 {
 		h.delegate("while ! test -e /exchange/$(basename $PWD)/go; do sleep 0.1; done")
 	}
-	if got := h.call("delegate", map[string]any{"task": "one more"}); !got.wrong || !strings.Contains(inside(t, got), "wait") {
+	got := h.call("delegate", map[string]any{"task": "one more"})
+	if !got.wrong || !strings.Contains(inside(t, got), "wait") {
 		t.Errorf("a fifth: %+v", got)
 	}
 }

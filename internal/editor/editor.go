@@ -238,8 +238,8 @@ type promptBlock struct {
 	} `json:"resource"`
 }
 
-// promptText is what is handed over. What a link names is not opened here: the agent has its own copy of the repository,
-// and finds a file of it by its path there.
+// promptText is what is handed over. What a link names is not opened here: the agent has its own copy of the
+// repository, and finds a file of it by its path there.
 func promptText(blocks []promptBlock, top string) string {
 	var b strings.Builder
 	for _, p := range blocks {

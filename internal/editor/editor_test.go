@@ -352,7 +352,8 @@ func TestWhatIsNoMessageIsAnswered(t *testing.T) {
 		{"session/fly", map[string]any{}, -32601}, {"terminal/create", map[string]any{}, -32601},
 		{"session/prompt", prompt("ffffffff", text("x")), -32602}, {"session/prompt", prompt(id), -32602},
 		{"session/prompt", "words", -32602}, {"session/new", map[string]any{"cwd": "repo"}, -32602},
-		{"session/load", load(r.Path("repo"), "../../etc"), -32603}, {"session/load", load(r.Path("repo"), "ffffffff"), -32603},
+		{"session/load", load(r.Path("repo"), "../../etc"), -32603},
+		{"session/load", load(r.Path("repo"), "ffffffff"), -32603},
 		{"session/new", map[string]any{"cwd": r.Dir}, -32603},
 	} {
 		if got := c.call(m.method, m.params); got.Error == nil || got.Error.Code != m.code {

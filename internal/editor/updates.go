@@ -290,7 +290,8 @@ func title(tool, about string) string {
 	if more {
 		first += " …"
 	}
-	return cmp.Or(safetext.Fit(safetext.Line(strings.Trim(safetext.Cut(tool, maxTitle)+": "+first, ": ")), maxTitle), "tool")
+	words := strings.Trim(safetext.Cut(tool, maxTitle)+": "+first, ": ")
+	return cmp.Or(safetext.Fit(safetext.Line(words), maxTitle), "tool")
 }
 
 // changed is what a call changes in a file.
