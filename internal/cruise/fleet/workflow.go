@@ -280,7 +280,11 @@ func (s *supervisor) offer(ctx workflow.Context, queue string, within time.Durat
 			return "", false
 		}
 		var doing Sealed
-		if late.HasLastHeartbeatDetails() && late.LastHeartbeatDetails(&doing) == nil {
+		if !late.HasLastHeartbeatDetails() { // it was given to a machine that is stopped, or that had just died
+			s.Home = ""
+			return "", true
+		}
+		if late.LastHeartbeatDetails(&doing) == nil {
 			s.Doing = &doing
 		}
 	}
@@ -297,6 +301,7 @@ func (s *supervisor) judge(ctx workflow.Context, result Sealed, err error) strin
 	case err != nil || o.How == "" || o.How == overLost:
 		if !s.fruitful {
 			s.Barren++
+			s.Home = ""
 		}
 		return ""
 	case o.How == overDeclined:
