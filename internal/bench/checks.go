@@ -129,10 +129,10 @@ func (w *waits) hour(ctx context.Context) error {
 // waiting is a phase that is approved and waits for its checks.
 func waiting(repo, onto, commit string, number int) cruise.State {
 	st := cruise.NewState(cruise.Spec{Kind: cruise.Planning, Repo: repo, Checks: cruise.ChecksRequired})
-	st.Stage, st.Head, st.There, st.Target = cruise.StageChecks, commit, commit, "main"
+	st.Stage, st.Head.Commit, st.Head.Pushed, st.Base.Branch = cruise.StageChecks, commit, commit, "main"
 	st.Workspace.Base, st.Meta.Branch = onto, fmt.Sprintf("topic-%d", number)
 	st.PR = &cruise.PullRequest{Number: number, Base: "main"}
-	st.Approval = &cruise.Approval{Commit: commit, End: cruise.EndApproved}
+	st.Review.Approval = &cruise.Approval{Commit: commit, End: cruise.EndApproved}
 	return st
 }
 
@@ -268,7 +268,7 @@ func (onlyWatching) Save(context.Context, cruise.SaveIn) (cruise.Saved, error) {
 	return cruise.Saved{}, nil
 }
 
-func (s onlyWatching) Checks(ctx context.Context, in cruise.ChecksIn) (cruise.Checks, error) {
+func (s onlyWatching) Checks(ctx context.Context, in cruise.ChecksIn) (cruise.Checked, error) {
 	got, err := s.Doer.Checks(ctx, in)
 	at, changed := s.w.changed[got.Head]
 	if changed && slices.ContainsFunc(got.All, func(c cruise.Check) bool { return c.State == cruise.CheckGreen }) {

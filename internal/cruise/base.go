@@ -26,7 +26,9 @@ type Target struct {
 }
 
 // Behind says that the target has moved since the work began or last took it in.
-func (s State) Behind() bool { return s.Onto != "" && s.Onto != s.Began && s.Onto != s.From }
+func (s State) Behind() bool {
+	return s.Base.Commit != "" && s.Base.Commit != s.Base.Began && s.Base.Commit != s.Base.From
+}
 
 // LendIn asks to make a commit known in the workspace, so that a fixer can merge it.
 type LendIn struct {
@@ -42,14 +44,14 @@ const fromBase = LocalComment + "base:"
 // when it conflicts, or if the user wants the request to keep up with it.
 func (m *machine) baseMoved(at string) error {
 	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.st.Stage)
-	if at == "" || at == m.st.Onto || !looking {
+	if at == "" || at == m.st.Base.Commit || !looking {
 		return nil
 	}
-	if m.st.Began == "" {
-		m.st.Began = m.st.since()
+	if m.st.Base.Began == "" {
+		m.st.Base.Began = m.st.since()
 	}
 	if at == m.st.since() {
-		m.st.Onto = at // the work begins there, or has merged it
+		m.st.Base.Commit = at // the work begins there, or has merged it
 		return nil
 	}
 	t, done, err := m.compareTarget(m.targetIn())
@@ -66,8 +68,8 @@ func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
 	if err != nil || !done || m.st.Stage != stage {
 		return t, false, err
 	}
-	if m.st.Onto = t.Commit; t.Contained {
-		m.st.Began = t.Commit
+	if m.st.Base.Commit = t.Commit; t.Contained {
+		m.st.Base.Began = t.Commit
 	}
 	return t, true, nil
 }
@@ -76,7 +78,7 @@ func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
 // target has to be taken in first, a fixer does that, and the merge needs an approval of its own.
 func (m *machine) endApproved() error {
 	if !m.st.lastKind() || !m.st.Behind() {
-		m.end(m.st.Approval.End, m.st.Approval.Words)
+		m.end(m.st.Review.Approval.End, m.st.Review.Approval.Words)
 		return nil
 	}
 	in := m.targetIn()
@@ -88,13 +90,13 @@ func (m *machine) endApproved() error {
 		m.raiseBase(t)
 		m.to(StageWatch)
 	default:
-		m.end(m.st.Approval.End, m.st.Approval.Words)
+		m.end(m.st.Review.Approval.End, m.st.Review.Approval.Words)
 	}
 	return err
 }
 
 func (m *machine) targetIn() TargetIn {
-	return TargetIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Target, Head: m.st.Head}
+	return TargetIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Base.Branch, Head: m.st.Head.Commit}
 }
 
 // raiseBase makes a finding of a base that has to be merged. An older one is about a commit that the new one contains.
@@ -112,11 +114,11 @@ func (m *machine) raiseBase(t Target) {
 	case t.Demanded:
 		why = "the forge merges only what contains it"
 	}
-	m.st.Onto = t.Commit
+	m.st.Base.Commit = t.Commit
 	m.st.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: m.st.Round, Text: fmt.Sprintf(
 		"The branch %s, which this goes into, is at %s now, and %s. Merge it with `git merge %[2]s`, which is in this "+
 			"repository, keep what both sides want, and commit the merge. Rebase and rewrite nothing.",
-		m.st.Target, t.Commit, why)})
+		m.st.Base.Branch, t.Commit, why)})
 }
 
 // baseToMerge is the finding about a base that a fixer has to merge, nil if there is none.
@@ -147,5 +149,5 @@ func (m *machine) mergedBase(f Finding, p Published) (Reply, bool) {
 	}
 	m.st.Ledger.Settle(f.ID, Fixed, "", p.Head)
 	return Reply{Finding: f.ID, Comment: f.Comment, Commit: true, Text: fmt.Sprintf("%s is merged: %s contains %s.",
-		code(m.st.Target), abbrev(p.Head), abbrev(p.Onto))}, true
+		code(m.st.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
 }

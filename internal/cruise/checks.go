@@ -56,7 +56,7 @@ type ChecksIn struct {
 }
 
 // Checks is how they stand.
-type Checks struct {
+type Checked struct {
 	Head     string   `json:"head"`
 	All      []Check  `json:"all,omitempty"`
 	Required []string `json:"required,omitempty"` // by the rules of the base, with stars in patterns
@@ -66,7 +66,7 @@ type Checks struct {
 }
 
 // green says whether a check of a commit passes, in all that have its name.
-func (c Checks) green(head, name string) bool {
+func (c Checked) green(head, name string) bool {
 	seen := false
 	for _, v := range c.All {
 		if v.Name == name && v.State != CheckGreen {
@@ -88,7 +88,7 @@ type weighed struct {
 }
 
 // weigh sorts the checks that count.
-func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
+func weigh(rule CheckRule, ignore []string, c Checked) (w weighed) {
 	if rule == ChecksNone || rule == "" {
 		return w
 	}
@@ -177,8 +177,8 @@ func (m *machine) checks() error {
 			m.to(StageWatch) // the new head will need an approval of its own
 			return nil
 		}
-		got, done, err := attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
-			PR: m.st.PR.Number, Within: m.st.Backoff.Waited()})
+		got, done, err := attempt[Checked](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
+			PR: m.st.PR.Number, Within: m.st.Looks.Backoff.Waited()})
 		if err != nil || !done {
 			return err
 		}
@@ -187,8 +187,8 @@ func (m *machine) checks() error {
 			return err
 		}
 		got = m.withReruns(got)
-		got.Expected = m.st.Names
-		m.st.Checks = &got
+		got.Expected = m.st.Checks.Names
+		m.st.Checks.Last = &got
 		m.st.rememberRed(got)
 		failed := m.decideChecks(got, now)
 		if len(failed) > 0 {
@@ -213,7 +213,7 @@ func (m *machine) handleFailed(head string, failed []Check) error {
 		return err
 	}
 	if again {
-		m.st.Waits = "checks that run again: " + names(failed)
+		m.st.Waiting.For = "checks that run again: " + names(failed)
 		return nil
 	}
 	if failed, err = m.readLogs(failed); err != nil || m.st.Stage != StageChecks {
@@ -224,38 +224,38 @@ func (m *machine) handleFailed(head string, failed []Check) error {
 }
 
 // decideChecks moves the phase on if the checks say how, and else says what it waits for. It gives those that failed.
-func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
-	commit := m.st.Approval.Commit
-	if m.st.ChecksOf != commit {
-		m.st.ChecksOf, m.st.ChecksSince = commit, now
+func (m *machine) decideChecks(got Checked, now time.Time) (failed []Check) {
+	commit := m.st.Review.Approval.Commit
+	if m.st.Checks.Of != commit {
+		m.st.Checks.Of, m.st.Checks.Since = commit, now
 	}
-	waited := now.Sub(m.st.ChecksSince)
+	waited := now.Sub(m.st.Checks.Since)
 	w := weigh(m.st.Spec.Checks, m.st.Spec.IgnoreChecks, got)
 	silent := got.CI && len(got.All)+len(got.Required) == 0
 	switch {
 	case got.Head != commit:
-		m.st.Waits = "the forge to show " + abbrev(commit)
+		m.st.Waiting.For = "the forge to show " + abbrev(commit)
 	case len(w.action) > 0:
-		m.st.Waits = "somebody on the forge: " + some(w.action)
+		m.st.Waiting.For = "somebody on the forge: " + some(w.action)
 		m.askOnce("act-"+some(w.action), "a check waits for somebody on the forge: "+some(w.action)+
 			": do what it wants there, and go on")
 	case len(w.pending) > 0 && waited < patience:
-		m.st.Waits = w.waits()
+		m.st.Waiting.For = w.waits()
 	case len(w.failed) > 0:
 		return w.failed[:min(len(w.failed), maxFailed)]
 	case len(w.red) > 0:
-		m.st.Waits = "a check that fails on the base branch as well: " + names(w.red)
+		m.st.Waiting.For = "a check that fails on the base branch as well: " + names(w.red)
 		m.askOnce("red-"+commit, "a required check fails on the base branch as well: "+names(w.red)+
 			": repair it there, and go on")
 	case w.waits() != "":
-		if m.st.Waits = w.waits(); waited >= patience {
+		if m.st.Waiting.For = w.waits(); waited >= patience {
 			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+
 				": going on waits for what the forge requires, and no longer for anything else")
 		}
 	case len(w.also) > 0 && m.st.merges() && m.askOnce("also-"+commit,
 		"a check fails here and on the base branch as well: "+names(w.also)+": going on merges it nevertheless"):
 	case len(got.Required) == 0 && waited < m.st.Spec.settle(), silent && waited < silence:
-		m.st.Waits = "checks to report"
+		m.st.Waiting.For = "checks to report"
 	case silent && m.st.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+
 		" within ten minutes, and checks report on the base branch: going on merges it without"):
 	default:
@@ -269,18 +269,18 @@ const askedLate = "late-"
 
 // askOnce asks about something that is asked about once, and says whether it did.
 func (m *machine) askOnce(key, question string) bool {
-	if m.st.ChecksAsked == key {
+	if m.st.Checks.Asked == key {
 		return false
 	}
-	m.st.ChecksAsked = key
+	m.st.Checks.Asked = key
 	m.askWhy(question, question)
 	return true
 }
 
 // goWithout no longer waits for checks that fell silent, because the user says so.
 func (m *machine) goWithout() {
-	if m.st.Stage == StageAsk && strings.HasPrefix(m.st.ChecksAsked, askedLate) {
-		m.st.Names, m.st.Red, m.st.ChecksSince = nil, nil, time.Time{}
+	if m.st.Stage == StageAsk && strings.HasPrefix(m.st.Checks.Asked, askedLate) {
+		m.st.Checks.Names, m.st.Checks.Red, m.st.Checks.Since = nil, nil, time.Time{}
 	}
 }
 
@@ -298,7 +298,7 @@ func (m *machine) repair(failed []Check) {
 	open := false
 	for _, c := range failed {
 		f := Finding{ID: Identity(checkDomain, c.Name, firstError(c.Summary)), Domain: checkDomain, Check: c.Name,
-			Severity: "major", Author: "the forge", URL: c.URL, Round: m.st.Round, Text: checkText(c, m.st.Approval.Commit)}
+			Severity: "major", Author: "the forge", URL: c.URL, Round: m.st.Round, Text: checkText(c, m.st.Review.Approval.Commit)}
 		m.st.Ledger.Raise(f)
 		last := m.st.Ledger.Find(f.ID)
 		if last.State == Open {
@@ -306,18 +306,18 @@ func (m *machine) repair(failed []Check) {
 		}
 	}
 	if open {
-		m.st.Approval = nil
+		m.st.Review.Approval = nil
 		var list []string
 		for _, c := range failed {
 			list = append(list, code(c.Name))
 		}
-		m.note("failed-"+m.st.ChecksOf, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
-			abbrev(m.st.ChecksOf), strings.Join(list, ", ")))
+		m.note("failed-"+m.st.Checks.Of, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
+			abbrev(m.st.Checks.Of), strings.Join(list, ", ")))
 		m.to(StageFix)
 		return
 	}
-	m.st.Waits = "checks that fail, and that the fixer declined to repair: " + names(failed)
-	m.askOnce("declined-"+m.st.ChecksOf, "checks fail, and the fixer has declined to repair them: "+names(failed)+
+	m.st.Waiting.For = "checks that fail, and that the fixer declined to repair: " + names(failed)
+	m.askOnce("declined-"+m.st.Checks.Of, "checks fail, and the fixer has declined to repair them: "+names(failed)+
 		": say more with `cco cruise fix --comment`, or repair it yourself")
 }
 
@@ -379,15 +379,15 @@ func (m *machine) waitForChecks(now time.Time) error {
 	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
-	wait := m.st.Backoff.Interval()
-	if left := m.st.ChecksSince.Add(m.st.Spec.settle()).Sub(now); left > 0 && left < wait {
+	wait := m.st.Looks.Backoff.Interval()
+	if left := m.st.Checks.Since.Add(m.st.Spec.settle()).Sub(now); left > 0 && left < wait {
 		wait = left
 	}
 	if err := m.waitShown(wait); err != nil {
 		return err
 	}
 	if !m.asked {
-		m.st.Backoff = m.st.Backoff.Slower()
+		m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
 	}
 	return nil
 }

@@ -30,18 +30,18 @@ type JobIn struct {
 
 // rerunOf is what was done about a check of a commit, nil if nothing was.
 func (s *State) rerunOf(commit string, c Check) *Rerun {
-	i := slices.IndexFunc(s.Reruns, func(r Rerun) bool {
+	i := slices.IndexFunc(s.Checks.Reruns, func(r Rerun) bool {
 		return r.Commit == commit && r.Check == c.Name && (r.Run == c.Run || r.Run == 0)
 	})
 	if i < 0 {
 		return nil
 	}
-	return &s.Reruns[i]
+	return &s.Checks.Reruns[i]
 }
 
 // withReruns sees checks in the light of what was run again: one that still shows the job that had failed is pending,
 // and one that passes now was a flake.
-func (m *machine) withReruns(got Checks) Checks {
+func (m *machine) withReruns(got Checked) Checked {
 	got.All = slices.Clone(got.All)
 	for i := range got.All {
 		c := &got.All[i]
@@ -99,9 +99,9 @@ func (m *machine) intendRerun(head string, c Check) (done bool, err error) {
 	if err != nil || !done && refused == nil {
 		return false, err
 	}
-	m.st.Reruns = append(m.st.Reruns, Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt,
+	m.st.Checks.Reruns = append(m.st.Checks.Reruns, Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt,
 		Refused: refused != nil, Due: refused == nil})
-	m.st.Reruns = m.st.Reruns[max(0, len(m.st.Reruns)-maxReruns):]
+	m.st.Checks.Reruns = m.st.Checks.Reruns[max(0, len(m.st.Checks.Reruns)-maxReruns):]
 	return true, m.save()
 }
 

@@ -108,13 +108,13 @@ const saidWithin = time.Minute
 func (m *machine) otherHands(at time.Time) error {
 	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge, StageCompare, StageFix,
 		StageAnswer}, m.st.Stage)
-	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
-	if !looking || approved || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
+	approved := m.st.Review.Approval != nil && m.st.Review.Approval.Commit == m.head
+	if !looking || approved || m.head == "" || slices.Contains([]string{m.st.Head.Commit, m.st.Head.Before, m.st.Foreign.Commit}, m.head) {
 		return nil
 	}
 	stage := m.st.Stage
 	h, done, err := attempt[Hands](m, StepHands, HandsIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Branch: m.st.Meta.Branch, Ours: or(m.st.There, m.st.Head), Theirs: m.head})
+		Branch: m.st.Meta.Branch, Ours: or(m.st.Head.Pushed, m.st.Head.Commit), Theirs: m.head})
 	if err != nil || !done || m.st.Stage != stage {
 		return err
 	}
@@ -127,15 +127,15 @@ func (m *machine) otherHands(at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if m.st.Unsure != m.head {
-			m.st.Unsure, m.st.UnsureSince = m.head, now
+		if m.st.Foreign.Unsure != m.head {
+			m.st.Foreign.Unsure, m.st.Foreign.Since = m.head, now
 		}
-		if now.Sub(m.st.UnsureSince) < saidWithin {
+		if now.Sub(m.st.Foreign.Since) < saidWithin {
 			m.lookNow()
 			return nil
 		}
 	}
-	m.st.ForeignAt = at
+	m.st.Foreign.At = at
 	who := h.names()
 	if who == "" {
 		who = "somebody"
@@ -145,11 +145,11 @@ func (m *machine) otherHands(at time.Time) error {
 }
 
 // unsure says that somebody pushed, and the forge has not yet said who.
-func (m *machine) unsure() bool { return m.st.Unsure != "" && m.st.Unsure == m.head }
+func (m *machine) unsure() bool { return m.st.Foreign.Unsure != "" && m.st.Foreign.Unsure == m.head }
 
 // askWhichSide asks which of two heads goes on, and names both.
 func (m *machine) askWhichSide(theirs, why, public string) {
-	m.st.Foreign, m.st.Unsure = theirs, ""
+	m.st.Foreign.Commit, m.st.Foreign.Unsure = theirs, ""
 	both := fmt.Sprintf("it is at %s now, and ours is %s", abbrev(theirs), abbrev(m.ours()))
 	m.askWhy(why+": "+both+". `cco cruise resume --take theirs` goes on from there and keeps ours at refs/cco, `--take "+
 		"ours` puts ours on top of it, forward and without losing a commit. Or approve or merge it as it is",
@@ -161,10 +161,10 @@ func (m *machine) ours() string { return m.st.Ours() }
 
 // Ours is the head of a phase's own work, pushed or not.
 func (s State) Ours() string {
-	if s.Published != nil && s.Published.Head != "" {
-		return s.Published.Head
+	if s.Outbox.Published != nil && s.Outbox.Published.Head != "" {
+		return s.Outbox.Published.Head
 	}
-	return s.Head
+	return s.Head.Commit
 }
 
 // take goes on from another head: the forge's, which came on top of ours or which the user chose, or one that joins
@@ -175,11 +175,11 @@ func (m *machine) take(side Side, theirs string) error {
 		return err
 	}
 	got, done, err := attempt[Took](m, StepTake, TakeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Ours: ours, Theirs: theirs, Base: m.st.From, Side: side})
+		Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Ours: ours, Theirs: theirs, Base: m.st.Base.From, Side: side})
 	if err != nil || !done {
 		return err
 	}
-	m.st.Take, m.st.Foreign, m.st.Unsure = "", "", ""
+	m.st.Foreign.Take, m.st.Foreign.Commit, m.st.Foreign.Unsure = "", "", ""
 	switch {
 	case got.Moved:
 		m.lookNow()
@@ -193,7 +193,7 @@ func (m *machine) take(side Side, theirs string) error {
 			strings.Join(got.Refused, "; ")+")", "what was pushed has what must not be there")
 		return nil
 	}
-	m.st.Approval = nil
+	m.st.Review.Approval = nil
 	if err := m.active(); err != nil {
 		return err
 	}
@@ -203,32 +203,32 @@ func (m *machine) take(side Side, theirs string) error {
 		return nil
 	}
 	m.note("took-"+abbrev(got.Head), fmt.Sprintf("it goes on from %s, which is part of the work now.", abbrev(theirs)))
-	m.st.Refused, m.st.Published, m.st.Replies = nil, nil, nil
+	m.st.Consent.Refused, m.st.Outbox.Published, m.st.Outbox.Replies = nil, nil, nil
 	m.recordPublished(got.Published)
-	m.st.LastHead, m.st.There, m.st.Pushed = theirs, theirs, got.At
+	m.st.Head.Before, m.st.Head.Pushed, m.st.Head.PushedAt = theirs, theirs, got.At
 	m.to(StageReview)
 	return nil
 }
 
 // goOnJoined goes on with a head that has both sides as parents. A round that was to be answered is answered with it.
 func (m *machine) goOnJoined(got Took, theirs string) {
-	if m.st.Published == nil {
+	if m.st.Outbox.Published == nil {
 		m.recordPublished(got.Published)
-		m.st.LastHead = theirs
+		m.st.Head.Before = theirs
 		m.to(StagePublish)
 		return
 	}
-	p := *m.st.Published
+	p := *m.st.Outbox.Published
 	p.Head, p.Lines, p.Told, p.Kinds = got.Head, got.Lines, got.Told, got.Kinds
-	m.st.Published, m.st.Head = &p, theirs
+	m.st.Outbox.Published, m.st.Head.Commit = &p, theirs
 	m.to(StageAnswer)
 }
 
 // takeSide does what the user said about two heads that have parted.
 func (m *machine) takeSide() error {
-	if m.st.Foreign == "" || m.st.PR == nil {
-		m.st.Take = "" // nothing has parted
+	if m.st.Foreign.Commit == "" || m.st.PR == nil {
+		m.st.Foreign.Take = "" // nothing has parted
 		return nil
 	}
-	return m.take(m.st.Take, m.st.Foreign)
+	return m.take(m.st.Foreign.Take, m.st.Foreign.Commit)
 }

@@ -58,13 +58,13 @@ func (m *machine) settleDisputes() bool {
 	}
 	m.askWhy(strings.Join(words, "; ")+". `cco cruise resume` leaves it declined; `cco cruise fix --comment TEXT` has it "+
 		"answered anew, with what you say", "a reviewer and the fixer disagree about "+strings.Join(ids, ", "))
-	m.st.Disputed = ids
+	m.st.Ask.Disputed = ids
 	return true
 }
 
 // rule does what a person says about disputed findings: they stay declined, or are work again.
 func (m *machine) rule(declined bool) {
-	for _, id := range m.st.Disputed {
+	for _, id := range m.st.Ask.Disputed {
 		f := m.st.Ledger.Find(id)
 		if f == nil || f.State != Declined {
 			continue
@@ -73,15 +73,15 @@ func (m *machine) rule(declined bool) {
 			f.State, f.Round = Open, m.st.Round
 		}
 	}
-	m.st.Disputed = nil
+	m.st.Ask.Disputed = nil
 }
 
 // unjudged gives the domains that have no verdict on the present head.
 func (m *machine) unjudged() []string {
 	var todo []string
 	for _, d := range m.st.Spec.Domains {
-		if !slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
-			return j.Domain == d && j.Head == m.st.Head &&
+		if !slices.ContainsFunc(m.st.Review.Judgements, func(j Judgement) bool {
+			return j.Domain == d && j.Head == m.st.Head.Commit &&
 				j.Verdict != ""
 		}) {
 			todo = append(todo, d)
@@ -92,7 +92,7 @@ func (m *machine) unjudged() []string {
 
 // reviewOf names the turns in which a domain is reviewed.
 func (m *machine) reviewOf(domain string) string {
-	return m.key("review-" + domain + "-" + abbrev(m.st.Head) + "-1")
+	return m.key("review-" + domain + "-" + abbrev(m.st.Head.Commit) + "-1")
 }
 
 func (m *machine) reviewBatch(domains []string) error {
@@ -145,7 +145,7 @@ func (m *machine) reviewOnce(domains []string, faults map[string]fault) (again [
 		pending = append(pending, m.Start(StepWork, job))
 	}
 	// Wait for all of them first, so that none is left running alone.
-	reviews := make([]Review, len(domains))
+	reviews := make([]ReviewAnswer, len(domains))
 	for i, d := range domains {
 		var f fault
 		if reviews[i], f, err = m.reviewIn(jobs[i].Key, pending[i]); err != nil {
@@ -174,7 +174,7 @@ type fault struct {
 }
 
 // reviewIn waits for a reviewer. Any failure is a fault of the review, and never an approval.
-func (m *machine) reviewIn(key string, p Pending) (r Review, f fault, err error) {
+func (m *machine) reviewIn(key string, p Pending) (r ReviewAnswer, f fault, err error) {
 	var report Report
 	if err := p.Get(&report); err != nil {
 		failure, ok := errors.AsType[*StepError](err)
@@ -209,7 +209,7 @@ func or(a, b string) string {
 }
 
 // judged adds a review to the ledger and posts what is new in it.
-func (m *machine) judged(domain string, r Review) error {
+func (m *machine) judged(domain string, r ReviewAnswer) error {
 	var fresh []Finding
 	var wants []string
 	for _, f := range r.Findings {
@@ -236,7 +236,7 @@ func (m *machine) judged(domain string, r Review) error {
 			fresh = append(fresh, *last)
 		}
 	}
-	return m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.st.Head, Wants: wants},
+	return m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.st.Head.Commit, Wants: wants},
 		reviewBody(domain, r.Verdict, r), fresh)
 }
 
@@ -248,7 +248,7 @@ func idOf(l *Ledger, f Finding) string {
 	return Identity(f.Domain, f.Path, f.Text)
 }
 
-func reviewBody(domain string, v Verdict, r Review) string {
+func reviewBody(domain string, v Verdict, r ReviewAnswer) string {
 	body := fmt.Sprintf("**%s**: %s", domain, v)
 	if r.Summary != "" {
 		body += "\n\n" + Harmless(r.Summary)
@@ -258,15 +258,15 @@ func reviewBody(domain string, v Verdict, r Review) string {
 
 func (m *machine) reviewFailed(domain, why string) error {
 	body := fmt.Sprintf("**%s**: the review failed and is not an approval: %s", domain, Harmless(short(why)))
-	return m.post(Judgement{Domain: domain, Head: m.st.Head, Failure: why}, body, nil)
+	return m.post(Judgement{Domain: domain, Head: m.st.Head.Commit, Failure: why}, body, nil)
 }
 
 // post posts a judgement on the forge. It counts only after that.
 func (m *machine) post(j Judgement, body string, findings []Finding) error {
 	posted, done, err := attempt[[]Posted](m, StepPostReview, PostReviewIn{
 		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain,
-			m.st.Head, m.st.Again),
-		Domain: j.Domain, Head: m.st.Head, Verdict: j.Verdict, Body: body, Findings: findings,
+			m.st.Head.Commit, m.st.Life.Again),
+		Domain: j.Domain, Head: m.st.Head.Commit, Verdict: j.Verdict, Body: body, Findings: findings,
 	})
 	if err != nil || !done {
 		return err
@@ -275,8 +275,8 @@ func (m *machine) post(j Judgement, body string, findings []Finding) error {
 	for _, p := range posted {
 		if f := m.st.Ledger.Find(p.Finding); f != nil {
 			f.Comment, f.URL = p.Comment, p.URL
-			if m.st.First == "" {
-				m.st.First = p.URL
+			if m.st.Inbox.First == "" {
+				m.st.Inbox.First = p.URL
 			}
 		}
 	}

@@ -213,7 +213,7 @@ func (l *lasting) carry(s Spec, events []Event, kill func(string) bool) (words s
 		if st.Stage == StageEnded {
 			return l.words(st), lives
 		}
-		unread := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return slices.Contains(st.Seen, e.ID) })
+		unread := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return slices.Contains(st.Inbox.Events, e.ID) })
 		r := &doomed{memory: &memory{t: l.t, w: l.world, now: now, inbox: unread}, l: l, kill: kill}
 		end, err := Phase(r, st)
 		now = r.now
@@ -227,12 +227,12 @@ func (l *lasting) carry(s Spec, events []Event, kill func(string) bool) (words s
 }
 
 func (l *lasting) words(st State) string {
-	if st.Cost != l.paid {
-		l.t.Errorf("%v was paid, and %v is counted", l.paid, st.Cost)
+	if st.Spent.Cost != l.paid {
+		l.t.Errorf("%v was paid, and %v is counted", l.paid, st.Spent.Cost)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s after %d rounds, %v, trouble %q, question %q\n", st.End, st.Round, st.Cost, st.Trouble,
-		st.Question)
+	fmt.Fprintf(&b, "%s after %d rounds, %v, trouble %q, question %q\n", st.End, st.Round, st.Spent.Cost, st.Waiting.Trouble,
+		st.Ask.Question)
 	list := func(what string, n int, of func(int) string) {
 		var all []string
 		for i := range n {
@@ -248,7 +248,7 @@ func (l *lasting) words(st State) string {
 	list("said", len(l.said), func(i int) string { return l.said[i] })
 	list("taken", len(l.taken), func(i int) string { return l.taken[i].Theirs })
 	list("order", len(l.order), func(i int) string { return l.order[i] })
-	fmt.Fprintf(&b, "%d requests, %d verdicts, merged %v\n", l.opened, len(st.Judgements), l.mergedBy != nil)
+	fmt.Fprintf(&b, "%d requests, %d verdicts, merged %v\n", l.opened, len(st.Review.Judgements), l.mergedBy != nil)
 	return b.String()
 }
 

@@ -50,7 +50,7 @@ type Stand struct {
 	Verdicts   []Opinion // current ones, of people
 	Word       *Comment  // the comment that an approval rests on, as it is now
 	Gone       []string  // demands that people withdrew
-	Checks     Checks
+	Checks     Checked
 }
 
 // Opinion is a verdict of a person that stands on the forge.
@@ -167,25 +167,25 @@ func (s *State) approval() *Approval {
 	if len(others) > 0 || len(yes)+len(overruled) == 0 {
 		return nil
 	}
-	words := "Every domain approved of " + abbrev(s.Head) + "."
+	words := "Every domain approved of " + abbrev(s.Head.Commit) + "."
 	if len(overruled) > 0 {
-		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.", abbrev(s.Head),
+		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.", abbrev(s.Head.Commit),
 			strings.Join(overruled, ", "))
 	}
-	return &Approval{Commit: s.Head, End: EndApproved, Words: words}
+	return &Approval{Commit: s.Head.Commit, End: EndApproved, Words: words}
 }
 
 // approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
 // approval counts when the checks are green; then the request is merged, where the user wants that.
 func (m *machine) approve(a Approval) {
-	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
-	m.st.Approval = &a
+	m.st.Ask.Question, m.st.Ask.Resume, m.st.Ask.Disputed = "", "", nil
+	m.st.Review.Approval = &a
 	if m.st.Stage != StageChecks {
-		m.st.Backoff = m.st.Backoff.Reset()
+		m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
 	}
 	rule := m.st.Spec.Checks
 	switch {
-	case m.st.lastKind() && m.st.Spec.Ready && !m.st.Ready:
+	case m.st.lastKind() && m.st.Spec.Ready && !m.st.Review.Ready:
 		m.to(StageReady)
 	case rule != ChecksNone && rule != "":
 		m.to(StageChecks)
@@ -198,8 +198,8 @@ func (m *machine) approve(a Approval) {
 func (m *machine) ready() error {
 	_, done, err := attempt[struct{}](m, StepReady, ReadyIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
 	if done {
-		m.st.Ready = true
-		m.approve(*m.st.Approval)
+		m.st.Review.Ready = true
+		m.approve(*m.st.Review.Approval)
 	}
 	return err
 }
@@ -207,10 +207,10 @@ func (m *machine) ready() error {
 // complete handles the word that ends a review. It applies to what was on the forge when it was written, not to a
 // commit that came later or in the same second.
 func (m *machine) complete(c Comment) error {
-	head, pushed := m.st.Head, m.st.Pushed
-	known := slices.Contains([]string{"", m.st.Head, m.st.LastHead}, m.head)
-	if !known && m.head == m.st.Foreign {
-		head, pushed, known = m.st.Foreign, m.st.ForeignAt, true
+	head, pushed := m.st.Head.Commit, m.st.Head.PushedAt
+	known := slices.Contains([]string{"", m.st.Head.Commit, m.st.Head.Before}, m.head)
+	if !known && m.head == m.st.Foreign.Commit {
+		head, pushed, known = m.st.Foreign.Commit, m.st.Foreign.At, true
 	}
 	if known && pushed.IsZero() && head != "" {
 		// A phase of an older cco did not record this. Only what is said from now on counts.
@@ -218,8 +218,8 @@ func (m *machine) complete(c Comment) error {
 		if err != nil {
 			return err
 		}
-		m.st.Pushed = now.Truncate(time.Second)
-		pushed = m.st.Pushed
+		m.st.Head.PushedAt = now.Truncate(time.Second)
+		pushed = m.st.Head.PushedAt
 	}
 	if !known || !c.Changed.After(pushed) {
 		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same "+
@@ -239,7 +239,7 @@ func (m *machine) conclude(state PullState) {
 	switch {
 	case state == PullMerged:
 		words := ""
-		if a := m.st.Approval; m.st.Stage == StageMerge && a != nil && a.Commit == m.head {
+		if a := m.st.Review.Approval; m.st.Stage == StageMerge && a != nil && a.Commit == m.head {
 			words = a.Words // we have merged it, on a machine that died before it could say so
 		}
 		m.end(EndMerged, words)
@@ -273,9 +273,9 @@ func (m *machine) merge() error {
 			continue
 		}
 		in := MergeIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
-			Approval: *m.st.Approval, Over: m.st.Over, Only: stage == StageCompare, Workspace: m.st.Workspace,
-			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks, Expected: m.st.Names,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Review.Approval.Commit, Base: m.st.Base.Branch,
+			Approval: *m.st.Review.Approval, Over: m.st.Review.Over, Only: stage == StageCompare, Workspace: m.st.Workspace,
+			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks, Expected: m.st.Checks.Names,
 		}
 		if !in.Only {
 			in.Demands = m.st.demands()
@@ -287,7 +287,7 @@ func (m *machine) merge() error {
 		case got.Done && stage == StageCompare:
 			return m.endApproved()
 		case got.Done:
-			m.end(EndMerged, m.st.Approval.Words)
+			m.end(EndMerged, m.st.Review.Approval.Words)
 			return nil
 		case got.Target != nil:
 			m.raiseBase(*got.Target)
@@ -297,11 +297,11 @@ func (m *machine) merge() error {
 			if asked, err := m.refusedMerge(got.Refused); err != nil || asked {
 				return err
 			}
-			m.st.Waits = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
-			got.Wait = m.st.Waits
+			m.st.Waiting.For = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
+			got.Wait = m.st.Waiting.For
 		case got.Lost != "":
-			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It does not count.")
-			m.st.Approval = nil
+			m.note("lost-"+m.st.Review.Approval.Comment, got.Lost+" It does not count.")
+			m.st.Review.Approval = nil
 			m.to(StageWatch)
 			return nil
 		case got.Base != "":
@@ -325,22 +325,22 @@ const refusedFor = 5 * time.Minute
 // refusedMerge asks about a refusal that lasts, and says whether it did.
 func (m *machine) refusedMerge(why string) (asked bool, err error) {
 	now, err := m.Now()
-	if m.st.RefusedSince.IsZero() {
-		m.st.RefusedSince = now
+	if m.st.Waiting.RefusedSince.IsZero() {
+		m.st.Waiting.RefusedSince = now
 	}
-	if err != nil || now.Sub(m.st.RefusedSince) < refusedFor {
+	if err != nil || now.Sub(m.st.Waiting.RefusedSince) < refusedFor {
 		return false, err
 	}
-	m.st.RefusedSince = time.Time{}
+	m.st.Waiting.RefusedSince = time.Time{}
 	m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
 	return true, nil
 }
 
 // waitForMerge waits until nothing blocks the merge any more.
 func (m *machine) waitForMerge(why string) error {
-	if why != "" && why != m.st.Waits {
-		m.st.Waits = why
-		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Approval.Commit), "it is approved, and waits for "+why+".")
+	if why != "" && why != m.st.Waiting.For {
+		m.st.Waiting.For = why
+		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Review.Approval.Commit), "it is approved, and waits for "+why+".")
 	}
 	stage := m.st.Stage
 	if err := m.postNotes(); err != nil || m.st.Stage != stage {
@@ -349,11 +349,11 @@ func (m *machine) waitForMerge(why string) error {
 	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
-	if err := m.waitShown(m.st.Backoff.Interval()); err != nil {
+	if err := m.waitShown(m.st.Looks.Backoff.Interval()); err != nil {
 		return err
 	}
 	if !m.asked {
-		m.st.Backoff = m.st.Backoff.Slower()
+		m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
 	}
 	return nil
 }
@@ -368,7 +368,7 @@ const requestStands = ", whose request for changes stands"
 
 // InTheWay names those whose requests for changes a merge waits for.
 func (s *State) InTheWay() []string {
-	names, ok := strings.CutSuffix(s.Waits, requestStands)
+	names, ok := strings.CutSuffix(s.Waiting.For, requestStands)
 	if !ok {
 		return nil
 	}
@@ -377,10 +377,10 @@ func (s *State) InTheWay() []string {
 
 // overrule lets a merge ignore somebody's request for changes, because the user says so.
 func (m *machine) overrule(name string) {
-	if name == "" || slices.Contains(m.st.Over, name) {
+	if name == "" || slices.Contains(m.st.Review.Over, name) {
 		return
 	}
-	m.st.Over = append(m.st.Over, name)
+	m.st.Review.Over = append(m.st.Review.Over, name)
 	m.note("over-"+name, "the request for changes by "+code(name)+
 		" is passed over: the user who runs this said `cco cruise resume --over`.")
 }
@@ -388,12 +388,12 @@ func (m *machine) overrule(name string) {
 // retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new
 // branch. Approvals were given for the old one, so every domain judges again, and the user is asked before a merge.
 func (m *machine) retargeted(base string) error {
-	if base == "" || base == m.st.Target {
+	if base == "" || base == m.st.Base.Branch {
 		return nil
 	}
-	before := m.st.Target
+	before := m.st.Base.Branch
 	if before == "" {
-		m.st.Target = base // a phase of an older cco did not record it
+		m.st.Base.Branch = base // a phase of an older cco did not record it
 		return nil
 	}
 	stage := m.st.Stage
@@ -401,8 +401,8 @@ func (m *machine) retargeted(base string) error {
 	if err != nil || !done {
 		return err
 	}
-	m.st.Target, m.st.From, m.st.Judgements, m.st.Onto, m.st.Began = base, from, nil, "", ""
-	m.note("base-"+base+"-"+abbrev(m.st.Head),
+	m.st.Base.Branch, m.st.Base.From, m.st.Review.Judgements, m.st.Base.Commit, m.st.Base.Began = base, from, nil, "", ""
+	m.note("base-"+base+"-"+abbrev(m.st.Head.Commit),
 		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
 	if stage == StageAsk {
 		return nil // it stays with its question, and the domains have no verdict
@@ -420,24 +420,24 @@ func (m *machine) judge() (bool, error) {
 	yes, overruled, others := m.st.verdicts()
 	no := slices.Concat(overruled, others)
 	approve := len(no) == 0
-	if v := m.st.Verdict; len(yes)+len(no) == 0 || v != nil && v.Head == m.st.Head && v.Approve == approve {
+	if v := m.st.Review.Given; len(yes)+len(no) == 0 || v != nil && v.Head == m.st.Head.Commit && v.Approve == approve {
 		return true, nil // it was said, or there is nothing to say because all skipped it
 	}
-	body := "Every domain approves of " + abbrev(m.st.Head) + "."
+	body := "Every domain approves of " + abbrev(m.st.Head.Commit) + "."
 	if !approve {
-		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(no, ", "))
+		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head.Commit), strings.Join(no, ", "))
 	}
-	return m.postVerdict(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head,
-		m.st.Again), body)
+	return m.postVerdict(Given{Head: m.st.Head.Commit, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head.Commit,
+		m.st.Life.Again), body)
 }
 
 // withdraw takes back an approval before more is pushed onto what it was for.
 func (m *machine) withdraw() (bool, error) {
-	v := m.st.Verdict
-	if v == nil || !v.Approve || v.Head == m.st.Head || m.st.PR == nil {
+	v := m.st.Review.Given
+	if v == nil || !v.Approve || v.Head == m.st.Head.Commit || m.st.PR == nil {
 		return true, nil
 	}
-	return m.postVerdict(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.st.Kind, v.Head, m.st.Again),
+	return m.postVerdict(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.st.Kind, v.Head, m.st.Life.Again),
 		"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
 }
 
@@ -446,28 +446,28 @@ func (m *machine) postVerdict(v Given, key, body string) (bool, error) {
 		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: key, Head: v.Head, Approve: v.Approve, Body: body,
 	})
 	if done {
-		m.st.Verdict = &v
+		m.st.Review.Given = &v
 	}
 	return done, err
 }
 
 // note queues a comment for the pull request.
 func (m *machine) note(key, text string) {
-	if m.st.PR != nil && !slices.ContainsFunc(m.st.Notes, func(n Note) bool { return n.Key == key }) {
-		m.st.Notes = append(m.st.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
+	if m.st.PR != nil && !slices.ContainsFunc(m.st.Outbox.Notes, func(n Note) bool { return n.Key == key }) {
+		m.st.Outbox.Notes = append(m.st.Outbox.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
 	}
 }
 
 // postNotes posts the queued comments. One that can't be posted is only in status and log: no phase stops for it.
 func (m *machine) postNotes() error {
-	for len(m.st.Notes) > 0 && m.st.Stage != StageEnded {
-		n := m.st.Notes[0]
+	for len(m.st.Outbox.Notes) > 0 && m.st.Stage != StageEnded {
+		n := m.st.Outbox.Notes[0]
 		_, failed, done, err := persist[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
 			Key: n.Key, Text: n.Text})
 		if err != nil || !done && failed == nil {
 			return err
 		}
-		m.st.Notes = slices.DeleteFunc(m.st.Notes, func(o Note) bool { return o.Key == n.Key })
+		m.st.Outbox.Notes = slices.DeleteFunc(m.st.Outbox.Notes, func(o Note) bool { return o.Key == n.Key })
 	}
 	return nil
 }

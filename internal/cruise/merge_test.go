@@ -218,19 +218,19 @@ func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 // with one that waits for somebody.
 func TestAMergeNeedsTheChecksOfItsOwnCommit(t *testing.T) {
 	for name, c := range map[string]struct {
-		checks Checks
+		checks Checked
 		rule   CheckRule
 		merges bool
 	}{
-		"green":                   {Checks{Head: "c1", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, true},
-		"green on another commit": {Checks{Head: "c2", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, false},
-		"of no commit":            {Checks{}, ChecksAll, false},
-		"it waits for somebody":   {Checks{Head: "c1", All: []Check{{Name: "x", State: CheckAction}}}, ChecksAll, false},
-		"and so does a required": {Checks{Head: "c1", Required: []string{"x"},
+		"green":                   {Checked{Head: "c1", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, true},
+		"green on another commit": {Checked{Head: "c2", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, false},
+		"of no commit":            {Checked{}, ChecksAll, false},
+		"it waits for somebody":   {Checked{Head: "c1", All: []Check{{Name: "x", State: CheckAction}}}, ChecksAll, false},
+		"and so does a required": {Checked{Head: "c1", Required: []string{"x"},
 			All: []Check{{Name: "x", State: CheckAction}}}, ChecksRequired, false},
-		"one that does not count": {Checks{Head: "c1", Required: []string{"y"},
+		"one that does not count": {Checked{Head: "c1", Required: []string{"y"},
 			All: []Check{{Name: "x", State: CheckAction}, {Name: "y", State: CheckGreen}}}, ChecksRequired, true},
-		"of no interest to anybody": {Checks{Head: "c2"}, ChecksNone, true},
+		"of no interest to anybody": {Checked{Head: "c2"}, ChecksNone, true},
 	} {
 		got := MergeIn{Head: "c1", Base: "main", Approval: Approval{Commit: "c1"}, Checks: c.rule}.May(
 			Stand{Head: "c1", Base: "main", Checks: c.checks})
@@ -251,8 +251,8 @@ func TestAMergeThatIsFoundDoneEndsAsOurs(t *testing.T) {
 		"of another commit":   {StageMerge, "c2", ""},
 		"before we wanted to": {StageWatch, "c1", ""},
 	} {
-		m := &machine{head: c.head, st: &State{Stage: c.stage, Approval: &Approval{Commit: "c1",
-			Words: "Every domain approved of c1."}}}
+		m := &machine{head: c.head, st: &State{Stage: c.stage, Review: Review{Approval: &Approval{Commit: "c1",
+			Words: "Every domain approved of c1."}}}}
 		m.conclude(PullMerged)
 		if m.st.End != EndMerged || m.st.EndWords != c.want {
 			t.Errorf("%s: %s, %q", name, m.st.End, m.st.EndWords)

@@ -36,7 +36,7 @@ type machine struct {
 // Phase carries a phase on from its saved state until it has ended, or until the engine wants to go on with a new
 // history. It sees the world only through r.
 func Phase(r Run, st State) (State, error) {
-	m := &machine{Run: r, st: &st, due: !st.NextLook.IsZero() && st.looks()}
+	m := &machine{Run: r, st: &st, due: !st.Looks.Next.IsZero() && st.looks()}
 	st.adoptOlder()
 	if st.Started.IsZero() {
 		now, err := r.Now()
@@ -92,7 +92,7 @@ func (m *machine) next() error {
 	if m.st.Paused {
 		return m.pause()
 	}
-	if m.st.Take != "" && !m.st.inTurn() {
+	if m.st.Foreign.Take != "" && !m.st.inTurn() {
 		return m.takeSide()
 	}
 	switch m.st.Stage {
@@ -131,9 +131,9 @@ func (m *machine) next() error {
 
 // unknownStage waits in a stage that only a newer cco knows. An error would make the engine start over again and again.
 func (m *machine) unknownStage() error {
-	m.st.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
+	m.st.Waiting.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
 		"cleanup`", m.st.Stage)
-	m.st.Stuck = m.st.Trouble
+	m.st.Waiting.Stuck = m.st.Waiting.Trouble
 	if err := m.save(); err != nil {
 		return err
 	}
@@ -151,8 +151,8 @@ func (m *machine) resume() error {
 	if err != nil || m.st.Paused || !m.st.looks() {
 		return err
 	}
-	m.st.NextLook, m.st.Backoff = m.st.Next(now)
-	if wait := min(m.st.NextLook.Sub(now), lastWait); wait > 0 { // a clock may have been set back
+	m.st.Looks.Next, m.st.Looks.Backoff = m.st.Next(now)
+	if wait := min(m.st.Looks.Next.Sub(now), lastWait); wait > 0 { // a clock may have been set back
 		return m.awaitEvent(wait)
 	}
 	return nil
@@ -181,9 +181,9 @@ func (m *machine) record(last bool) (saved Saved, err error) {
 }
 
 func (m *machine) to(s Stage) {
-	m.st.Stage, m.st.Attempt = s, 0
+	m.st.Stage, m.st.Attempt.Number = s, 0
 	m.over()
-	m.st.Trouble, m.st.Waits, m.st.RefusedSince, m.st.NextLook = "", "", time.Time{}, time.Time{}
+	m.st.Waiting.Trouble, m.st.Waiting.For, m.st.Waiting.RefusedSince, m.st.Looks.Next = "", "", time.Time{}, time.Time{}
 }
 
 func (m *machine) end(e End, words string) {
@@ -221,11 +221,11 @@ func (m *machine) seen(now time.Time) bool {
 		return false
 	}
 	m.saw = false
-	if gap := now.Sub(m.st.LastLook); !m.st.LastLook.IsZero() && (m.st.Blind || gap > 2*lastWait) &&
-		m.st.LastLook.After(m.st.LastActivity) {
+	if gap := now.Sub(m.st.Looks.Last); !m.st.Looks.Last.IsZero() && (m.st.Looks.Blind || gap > 2*lastWait) &&
+		m.st.Looks.Last.After(m.st.LastActivity) {
 		m.st.LastActivity = m.st.LastActivity.Add(gap)
 	}
-	m.st.LastLook, m.st.Blind = now, false
+	m.st.Looks.Last, m.st.Looks.Blind = now, false
 	return true
 }
 
@@ -250,7 +250,7 @@ func (m *machine) open() error {
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
 func (m *machine) ensure() error {
 	w, done, err := attempt[Workspace](m, StepWorkspace,
-		WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head})
+		WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head.Commit})
 	if done {
 		if before := m.st.Workspace.Base; before != "" {
 			w.Base = before // a new one begins at the last pushed commit; the work began earlier
@@ -270,30 +270,30 @@ func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err
 	}
 	p, done, err = attempt[Published](m, StepPublish, m.publishIn())
 	if done {
-		m.st.Refused = p.Refused
+		m.st.Consent.Refused = p.Refused
 	}
 	return r, p, done, err
 }
 
 // key names a turn for ever.
 func (m *machine) key(name string) string {
-	return fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Again, name)
+	return fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Life.Again, name)
 }
 
 // job is what one agent is asked to do.
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
 		Key: m.key(name), Phase: m.ID(), Workspace: m.st.Workspace,
-		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost),
+		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Spent.Cost),
 		Kind: m.st.Kind, Round: m.st.Round,
 	}
 }
 
-func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Cost >= m.st.Spec.MaxCost }
+func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Spent.Cost >= m.st.Spec.MaxCost }
 
 // roughly marks a cost that is an estimate.
 func (s State) roughly() string {
-	if s.Estimate {
+	if s.Spent.Estimate {
 		return " (an estimate)"
 	}
 	return ""
@@ -304,7 +304,7 @@ func (m *machine) broke() bool {
 	if !m.spent() {
 		return false
 	}
-	m.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", m.st.Cost, m.st.roughly(), m.st.Spec.MaxCost))
+	m.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", m.st.Spent.Cost, m.st.roughly(), m.st.Spec.MaxCost))
 	return true
 }
 
@@ -317,7 +317,7 @@ func (m *machine) work() error {
 		return err
 	}
 	m.begin()
-	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner,
+	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt.Number), m.st.Spec.Planner,
 		authorPrompt(*m.st, now.Format(time.DateOnly)))
 	job.Message = m.st.Meta.Title
 	report, published, done, err := m.turnAndPublish(job)
@@ -328,19 +328,19 @@ func (m *machine) work() error {
 	fault := authorFault(*m.st, report, published)
 	if fault == "" {
 		if m.st.Kind == Validating {
-			m.st.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
+			m.st.Outbox.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
 		}
-		m.st.Published = &published
+		m.st.Outbox.Published = &published
 		m.to(StagePublish)
 		return nil
 	}
 	if m.broke() {
 		return nil
 	}
-	if m.st.Attempt < maxTries {
+	if m.st.Attempt.Number < maxTries {
 		return nil // again, from the start of the stage
 	}
-	m.st.Attempt = 0
+	m.st.Attempt.Number = 0
 	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.st.Spec.Planner.Agent, fault),
 		"the "+m.st.Spec.Planner.Agent+" agent did not do its work twice")
 	return nil

@@ -8,12 +8,12 @@ import (
 )
 
 func (m *machine) publishIn() PublishIn {
-	since := m.st.Head
+	since := m.st.Head.Commit
 	if since == "" {
 		since = m.st.Workspace.Base
 	}
 	in := PublishIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Since: since, Base: m.st.From,
+		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Since: since, Base: m.st.Base.From,
 	}
 	if f := m.baseToMerge(); f != nil {
 		in.Onto = strings.TrimPrefix(f.Comment, fromBase)
@@ -23,52 +23,52 @@ func (m *machine) publishIn() PublishIn {
 
 // recordPublished notes what came out of the workspace and will be pushed next.
 func (m *machine) recordPublished(p Published) {
-	if p.Head != "" && p.Head != m.st.Head {
-		m.st.LastHead, m.st.Head = m.st.Head, p.Head
+	if p.Head != "" && p.Head != m.st.Head.Commit {
+		m.st.Head.Before, m.st.Head.Commit = m.st.Head.Commit, p.Head
 	}
 	if p.Plan != "" && m.st.Plan == "" {
 		m.st.Plan = p.Plan
 	}
 	if p.Onto != "" {
-		m.st.From = p.Onto // what is reviewed begins there now
+		m.st.Base.From = p.Onto // what is reviewed begins there now
 	}
 	if m.st.red() {
-		m.st.RedTests = p.Tests
+		m.st.Checks.RedTests = p.Tests
 	}
-	m.st.DiffLines = p.Lines
-	m.st.Told, m.st.Kinds = p.Told, p.Kinds
+	m.st.Head.Lines = p.Lines
+	m.st.Outbox.Told, m.st.Outbox.Kinds = p.Told, p.Kinds
 }
 
 // tell keeps one comment on the pull request about what a person must know of the change.
 func (m *machine) tell() (bool, error) {
-	if m.st.PR == nil || m.st.Told == m.st.Said {
+	if m.st.PR == nil || m.st.Outbox.Told == m.st.Outbox.Said {
 		return true, nil
 	}
-	text := m.st.Told
+	text := m.st.Outbox.Told
 	if text == "" {
 		text = "**cco**: there is nothing more in this change that a person must know before merging it."
 	}
 	_, done, err := attempt[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
 		Key: "gate", Text: text, Keep: true})
 	if done {
-		m.st.Said = m.st.Told
+		m.st.Outbox.Said = m.st.Outbox.Told
 	}
 	return done, err
 }
 
 // publish pushes the first commits of a kind and makes sure that there is a pull request.
 func (m *machine) publish() error {
-	if p := m.st.Published; p != nil {
+	if p := m.st.Outbox.Published; p != nil {
 		if may, err := m.mayPush(*p); err != nil || !may {
 			return err
 		}
 		m.recordPublished(*p)
-		m.st.Published = nil
+		m.st.Outbox.Published = nil
 	}
 	if pushed, err := m.push(); err != nil || !pushed {
 		return err
 	}
-	if m.st.PR == nil && m.st.Head != m.st.Workspace.Base {
+	if m.st.PR == nil && m.st.Head.Commit != m.st.Workspace.Base {
 		pr, done, err := attempt[PullRequest](m, StepPullRequest, PullRequestIn{
 			Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Title: m.st.Meta.Title, Body: prBody(*m.st),
 			Draft: m.st.Spec.Draft,
@@ -76,15 +76,15 @@ func (m *machine) publish() error {
 		if err != nil || !done {
 			return err
 		}
-		m.st.PR, m.st.Target = &pr, pr.Base
+		m.st.PR, m.st.Base.Branch = &pr, pr.Base
 	}
 	if told, err := m.tell(); err != nil || !told {
 		return err
 	}
-	if m.st.Report != "" && m.st.PR != nil {
+	if m.st.Outbox.Report != "" && m.st.PR != nil {
 		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("report-%s-%d", m.st.Kind, m.st.Again),
-			Text: "**cco**: the project's checks, as the " + m.st.Spec.Planner.Agent + " agent reports them:\n\n" + m.st.Report,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("report-%s-%d", m.st.Kind, m.st.Life.Again),
+			Text: "**cco**: the project's checks, as the " + m.st.Spec.Planner.Agent + " agent reports them:\n\n" + m.st.Outbox.Report,
 		})
 		if err != nil || !done {
 			return err
@@ -112,20 +112,20 @@ func prBody(st State) string {
 func code(name string) string { return "`" + strings.ReplaceAll(Harmless(name), "`", "") + "`" }
 
 func (m *machine) push() (bool, error) {
-	if m.st.Head == "" || m.st.Head == m.st.Workspace.Base {
+	if m.st.Head.Commit == "" || m.st.Head.Commit == m.st.Workspace.Base {
 		return true, nil
 	}
 	if done, err := m.withdraw(); err != nil || !done {
 		return false, err
 	}
 	pushed, done, err := attempt[Pushed](m, StepPush, PushIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.LastHead, New: m.st.Head, Anew: m.st.Anew,
+		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.Head.Before, New: m.st.Head.Commit, Anew: m.st.Head.Anew,
 	})
-	if done && m.st.There != m.st.Head {
-		m.st.There, m.st.Pushed = m.st.Head, pushed.At
+	if done && m.st.Head.Pushed != m.st.Head.Commit {
+		m.st.Head.Pushed, m.st.Head.PushedAt = m.st.Head.Commit, pushed.At
 	}
 	if done {
-		m.st.Anew = false
+		m.st.Head.Anew = false
 	}
 	return done, err
 }

@@ -10,13 +10,13 @@ import (
 
 // fix runs one round: a fresh fixer, its commits pushed, its answers posted.
 func (m *machine) fix() error {
-	if !m.st.Underway && m.stopsBeforeRound() {
+	if !m.st.Attempt.Underway && m.stopsBeforeRound() {
 		return nil
 	}
 	if err := m.ensure(); err != nil || m.st.Stage != StageFix {
 		return err
 	}
-	if m.st.Attempt == 0 {
+	if m.st.Attempt.Number == 0 {
 		if err := m.lookBeforeRound(); err != nil || m.st.Stage != StageFix {
 			return err
 		}
@@ -30,9 +30,9 @@ func (m *machine) fix() error {
 		return err
 	}
 	open := m.st.Ledger.OpenOnes()
-	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt)
+	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt.Number)
 	job := m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open))
-	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.st.Round, m.st.Attempt)
+	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.st.Round, m.st.Attempt.Number)
 	for _, f := range open {
 		job.Findings = append(job.Findings, f.ID)
 	}
@@ -52,7 +52,7 @@ func (m *machine) fix() error {
 	if done, err := m.attribute(published.Commits, job, report); err != nil || !done {
 		return err
 	}
-	m.st.Published, m.st.Replies = &published, append(m.st.Replies, said...)
+	m.st.Outbox.Published, m.st.Outbox.Replies = &published, append(m.st.Outbox.Replies, said...)
 	m.to(StageAnswer)
 	return nil
 }
@@ -116,7 +116,7 @@ func (m *machine) lookBeforeRound() error {
 // fixer is paid for them, and says whether any are left.
 func (m *machine) dropWithdrawn() (bool, error) {
 	var ids, gone []string
-	var checks Checks
+	var checks Checked
 	failed := false
 	for _, f := range m.st.Ledger.OpenOnes() {
 		if failed = failed || f.Check != ""; f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
@@ -137,7 +137,7 @@ func (m *machine) dropWithdrawn() (bool, error) {
 	}
 	for i := range m.st.Ledger.Findings {
 		f := &m.st.Ledger.Findings[i]
-		if f.State == Open && (slices.Contains(gone, f.Comment) || checks.green(m.st.Head, f.Check)) {
+		if f.State == Open && (slices.Contains(gone, f.Comment) || checks.green(m.st.Head.Commit, f.Check)) {
 			f.State = Dropped
 		}
 	}
@@ -165,7 +165,7 @@ func (m *machine) stopsBeforeRound() bool {
 	if m.broke() {
 		return true
 	}
-	if m.st.Attempt > 0 {
+	if m.st.Attempt.Number > 0 {
 		return false // this round has begun
 	}
 	if m.st.Spec.MaxRounds > 0 && m.st.Round >= m.st.Spec.MaxRounds {
@@ -173,8 +173,8 @@ func (m *machine) stopsBeforeRound() bool {
 		return true
 	}
 	why := m.st.Ledger.Circles()
-	if why == "" && m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {
-		why = fmt.Sprintf("the change has grown to %d lines, more than %d", m.st.DiffLines, m.st.Budget)
+	if why == "" && m.st.Head.MaxLines > 0 && m.st.Head.Lines > m.st.Head.MaxLines {
+		why = fmt.Sprintf("the change has grown to %d lines, more than %d", m.st.Head.Lines, m.st.Head.MaxLines)
 	}
 	if why != "" {
 		m.askWhy("this goes in circles: "+why, "this goes in circles: findings come back, or the change grows too large")
@@ -185,7 +185,7 @@ func (m *machine) stopsBeforeRound() bool {
 
 // nothingDone handles a round without a commit: nothing is reported as fixed.
 func (m *machine) nothingDone(r Report, p Published) error {
-	if m.broke() || m.st.Attempt < maxTries {
+	if m.broke() || m.st.Attempt.Number < maxTries {
 		return nil
 	}
 	why := or(r.Error, "it failed")
@@ -197,7 +197,7 @@ func (m *machine) nothingDone(r Report, p Published) error {
 	case r.OK:
 		why = "it committed nothing"
 	}
-	m.st.Attempt = 0
+	m.st.Attempt.Number = 0
 	m.st.Round-- // if a person lets it run again, it has the same number
 	m.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", m.st.Spec.Fixer.Agent, why),
 		"the fixer "+m.st.Spec.Fixer.Agent+" did not do its work twice")
@@ -216,7 +216,7 @@ func refused(p Published) string {
 
 // answer pushes the commits of a round and replies to its findings.
 func (m *machine) answer() error {
-	p := m.st.Published
+	p := m.st.Outbox.Published
 	if p == nil {
 		m.to(StageReview)
 		return nil
@@ -238,12 +238,12 @@ func (m *machine) answer() error {
 	}
 	for _, f := range m.st.Ledger.OpenOnes() {
 		if r, ok := m.outcome(f, *p); ok {
-			m.st.Replies = append(m.st.Replies, r)
+			m.st.Outbox.Replies = append(m.st.Outbox.Replies, r)
 		}
 	}
-	if len(m.st.Replies) > 0 {
+	if len(m.st.Outbox.Replies) > 0 {
 		if _, done, err := attempt[struct{}](m, StepAnswer, AnswerIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Outbox.Replies,
 			Kind: m.laterKind(), Head: headOf(*p),
 		}); err != nil || !done {
 			return err
@@ -255,8 +255,8 @@ func (m *machine) answer() error {
 	}
 	m.st.Ledger.Stir(files)
 	m.st.Ledger.Close()
-	m.st.Published, m.st.Replies = nil, nil
-	m.st.Backoff = m.st.Backoff.Reset()
+	m.st.Outbox.Published, m.st.Outbox.Replies = nil, nil
+	m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
 	m.to(StageReview)
 	return nil
 }
@@ -282,7 +282,7 @@ func (m *machine) laterKind() Kind {
 // that was: the person who closed it did not see that work. It is kept in the user's repository.
 func (m *machine) stillOpen() (bool, error) {
 	news, done, err := attempt[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Mark: m.st.Mark, Now: true})
+		Mark: m.st.Inbox.Mark, Now: true})
 	if err != nil || !done {
 		return false, err
 	}
@@ -293,15 +293,15 @@ func (m *machine) stillOpen() (bool, error) {
 	m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the "+
 		"repository that the phase was started in.",
 		m.st.Round, m.st.Workspace.Session))
-	m.st.Published = nil
+	m.st.Outbox.Published = nil
 	return false, nil
 }
 
 // nobodyPushed joins what others pushed while the fixer was at work, or asks, and says whether the round can be pushed.
 func (m *machine) nobodyPushed(news News) (bool, error) {
-	before := m.st.Published.Head
+	before := m.st.Outbox.Published.Head
 	m.head = news.Head
-	if news.Head == before && before != m.st.Head {
+	if news.Head == before && before != m.st.Head.Commit {
 		return true, nil // an earlier life pushed it and died before it could say so
 	}
 	if err := m.otherHands(news.Updated); err != nil || m.st.Stage != StageAnswer {
@@ -311,7 +311,7 @@ func (m *machine) nobodyPushed(news News) (bool, error) {
 		_, err := m.waitOut("the forge does not say yet who pushed "+abbrev(m.head), firstWait)
 		return false, err
 	}
-	return m.st.Published.Head == before, nil // the stage begins again with a head that joins both
+	return m.st.Outbox.Published.Head == before, nil // the stage begins again with a head that joins both
 }
 
 // outcome gives the reply to a finding after a round. A finding that no commit names stays open and gets no reply.

@@ -26,7 +26,7 @@ func TestAnApprovalThatWasTakenBackEndsNothing(t *testing.T) {
 	} {
 		for _, through := range []Kind{"", Building} {
 			w := &world{agents: unsure, news: []Comment{c.said}}
-			w.checks = func(_ string, now time.Time) Checks {
+			w.checks = func(_ string, now time.Time) Checked {
 				if now.Before(after(20 * time.Minute)) {
 					return unitIs(CheckPending)
 				}

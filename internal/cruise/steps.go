@@ -30,7 +30,7 @@ type Steps interface {
 	Verdict(context.Context, VerdictIn) error
 	Base(context.Context, BaseIn) (string, error)
 	Check(context.Context, CheckIn) (gone []string, err error)
-	Checks(context.Context, ChecksIn) (Checks, error)
+	Checks(context.Context, ChecksIn) (Checked, error)
 	Attempt(context.Context, JobIn) (int, error)
 	Rerun(context.Context, JobIn) error
 	Log(context.Context, JobIn) (string, error)

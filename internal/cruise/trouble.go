@@ -26,7 +26,7 @@ func persist[O any](m *machine, step string, in any) (out O, failed *StepError, 
 		failure, ok := errors.AsType[*StepError](err)
 		switch {
 		case err == nil:
-			m.st.Trouble = ""
+			m.st.Waiting.Trouble = ""
 			return out, nil, true, nil
 		case !ok:
 			return out, nil, false, err
@@ -43,7 +43,7 @@ func persist[O any](m *machine, step string, in any) (out O, failed *StepError, 
 // waitOut waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
 // waits here, because half of a stage may be done.
 func (m *machine) waitOut(trouble string, wait time.Duration) (same bool, err error) {
-	m.st.Trouble = trouble
+	m.st.Waiting.Trouble = trouble
 	if err := m.save(); err != nil {
 		return false, err
 	}
@@ -77,20 +77,20 @@ func (m *machine) lookForActivity() error {
 		return err
 	}
 	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Mark: m.st.Mark, Now: true})
+		Mark: m.st.Inbox.Mark, Now: true})
 	if _, ok := errors.AsType[*StepError](err); ok {
-		m.st.Blind, m.saw = true, false
+		m.st.Looks.Blind, m.saw = true, false
 		return nil
 	}
 	m.saw = news.State == PullOpen && !slices.ContainsFunc(news.Comments,
-		func(c Comment) bool { return !c.Ours && !slices.Contains(m.st.Heard, c.ID) })
+		func(c Comment) bool { return !c.Ours && !slices.Contains(m.st.Inbox.Comments, c.ID) })
 	return err
 }
 
 // unask takes back what is still to be said about a question.
 func (m *machine) unask() {
-	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
-	m.st.Notes = slices.DeleteFunc(m.st.Notes, func(n Note) bool { return strings.HasPrefix(n.Key, noteAsks) })
+	m.st.Ask.Question, m.st.Ask.Resume, m.st.Ask.Disputed = "", "", nil
+	m.st.Outbox.Notes = slices.DeleteFunc(m.st.Outbox.Notes, func(n Note) bool { return strings.HasPrefix(n.Key, noteAsks) })
 }
 
 // noteAsks begins the keys of notes about questions.
@@ -101,7 +101,7 @@ const noteAsks = "asks-"
 func (m *machine) askWhy(question, public string) {
 	m.note(noteAsks+Identity("", "", public), "this waits for the person who runs it: "+public+". `cco cruise status` "+
 		"says more there.")
-	m.st.Question, m.st.Resume = question, m.st.Stage
+	m.st.Ask.Question, m.st.Ask.Resume = question, m.st.Stage
 	m.st.Stage = StageAsk
 }
 
@@ -109,8 +109,8 @@ func (m *machine) askWhy(question, public string) {
 // until a person says how to go on.
 func (s State) AskAbout(wrong string) State {
 	if s.Stage != StageAsk && s.Stage != StageEnded {
-		s.Resume, s.Stage = s.Stage, StageAsk
+		s.Ask.Resume, s.Stage = s.Stage, StageAsk
 	}
-	s.Question = wrong + ": `cco cruise logs` says more; `cco cruise resume` tries again, and a newer cco may know better"
+	s.Ask.Question = wrong + ": `cco cruise logs` says more; `cco cruise resume` tries again, and a newer cco may know better"
 	return s
 }

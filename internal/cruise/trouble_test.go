@@ -32,8 +32,8 @@ func TestWhateverPassesByItselfIsWaitedForInEveryStep(t *testing.T) {
 				s.Merge, end = true, EndMerged
 			}
 			st, r := mended(t, w, s)
-			if st.End != end || st.Round != 1 || st.Trouble != "" {
-				t.Errorf("end %q, round %d, trouble %q, question %q", st.End, st.Round, st.Trouble, st.Question)
+			if st.End != end || st.Round != 1 || st.Waiting.Trouble != "" {
+				t.Errorf("end %q, round %d, trouble %q, question %q", st.End, st.Round, st.Waiting.Trouble, st.Ask.Question)
 			}
 			if step != StepSave && (r.now.Before(after(time.Hour)) || r.now.After(after(70*time.Minute))) {
 				t.Errorf("it ended at %v", r.now)
@@ -59,7 +59,7 @@ func TestAModelThatIsDownForAnHourIsWaitedFor(t *testing.T) {
 			}
 			st, r := mended(t, w, spec())
 			if st.End != EndApproved || st.Round != 1 || r.now.After(after(70*time.Minute)) {
-				t.Errorf("end %q, round %d, question %q at %v", st.End, st.Round, st.Question, r.now)
+				t.Errorf("end %q, round %d, question %q at %v", st.End, st.Round, st.Ask.Question, r.now)
 			}
 			if slices.ContainsFunc(w.posted, func(p PostReviewIn) bool { return p.Verdict == "" }) {
 				t.Error("a review was reported as failed")
@@ -84,7 +84,7 @@ func TestAFailureInTheMiddleOfARoundRunsNoSecondFixer(t *testing.T) {
 				st, _ := mended(t, w, spec(), Event{ID: "p", Kind: EventPause, At: after(time.Minute)},
 					Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
 				if st.End != EndApproved || fixers != 1 || st.Ledger.Findings[0].State != Fixed {
-					t.Errorf("end %q, %d fixers, question %q, %+v", st.End, fixers, st.Question, st.Ledger.Findings)
+					t.Errorf("end %q, %d fixers, question %q, %+v", st.End, fixers, st.Ask.Question, st.Ledger.Findings)
 				}
 				if last := w.replies[len(w.replies)-1]; last.Finding != st.Ledger.Findings[0].ID {
 					t.Errorf("replies %+v", w.replies)
@@ -99,7 +99,7 @@ func TestAReviewThatCanNotBePostedIsPostedLater(t *testing.T) {
 	st, _ := mended(t, w, spec(), Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
 	said := slices.IndexFunc(w.posted[1:], func(p PostReviewIn) bool { return len(p.Findings) == 1 })
 	if st.End != EndApproved || said < 0 || st.Ledger.Findings[0].Comment == "" {
-		t.Errorf("end %q, question %q, posted %+v", st.End, st.Question, w.posted)
+		t.Errorf("end %q, question %q, posted %+v", st.End, st.Ask.Question, w.posted)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestAStageThatIsNotKnownIsShownAndWaits(t *testing.T) {
 	shown := ""
 	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "a", Kind: EventResume, At: after(time.Hour)},
 		{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)}}}
-	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Trouble) }}, st)
+	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Waiting.Trouble) }}, st)
 	if err != nil || end.End != EndCleanup || !strings.Contains(shown, "newer cco") || r.steps > 50 {
 		t.Errorf("end %q after %d steps, shown %q, %v", end.End, r.steps, shown, err)
 	}

@@ -19,7 +19,7 @@ type Turn struct {
 
 // tries are the turns of a name so far.
 func (s *State) tries(of string) (list []Turn) {
-	for _, t := range s.Turns {
+	for _, t := range s.Attempt.Turns {
 		if t.Of == of {
 			list = append(list, t)
 		}
@@ -41,7 +41,7 @@ func (s *State) failures(of string) (n int) {
 func (s *State) try(of string) string {
 	had := s.tries(of)
 	if len(had) == 0 {
-		s.Turns = append(s.Turns, Turn{Of: of, Key: of})
+		s.Attempt.Turns = append(s.Attempt.Turns, Turn{Of: of, Key: of})
 		return of
 	}
 	return had[len(had)-1].Key
@@ -50,42 +50,42 @@ func (s *State) try(of string) string {
 // again begins another try of a turn if the last is over.
 func (s *State) again(of string) {
 	if had := s.tries(of); had[len(had)-1].Over {
-		s.Turns = append(s.Turns, Turn{Of: of, Key: of + "-" + strconv.Itoa(len(had)+1)})
+		s.Attempt.Turns = append(s.Attempt.Turns, Turn{Of: of, Key: of + "-" + strconv.Itoa(len(had)+1)})
 	}
 }
 
 // turnOf is the turn of a key.
 func (s *State) turnOf(key string) *Turn {
-	return &s.Turns[slices.IndexFunc(s.Turns, func(t Turn) bool { return t.Key == key })]
+	return &s.Attempt.Turns[slices.IndexFunc(s.Attempt.Turns, func(t Turn) bool { return t.Key == key })]
 }
 
 // inTurn says that an agent may be at work, or that nothing was made yet of what it did.
 func (s *State) inTurn() bool {
-	return (s.Underway || len(s.Turns) > 0) && slices.Contains([]Stage{StageWork, StageFix, StageReview}, s.Stage)
+	return (s.Attempt.Underway || len(s.Attempt.Turns) > 0) && slices.Contains([]Stage{StageWork, StageFix, StageReview}, s.Stage)
 }
 
 // adoptOlder makes out what an older cco did not save: that an attempt is under way which waits out trouble.
 func (s *State) adoptOlder() {
 	writes := s.Stage == StageWork || s.Stage == StageFix
-	s.Underway = s.Underway || writes && s.Attempt > 0 && s.Trouble != "" && len(s.Turns) == 0
+	s.Attempt.Underway = s.Attempt.Underway || writes && s.Attempt.Number > 0 && s.Waiting.Trouble != "" && len(s.Attempt.Turns) == 0
 }
 
 // begin begins an attempt, unless one is under way.
 func (m *machine) begin() {
-	if !m.st.Underway {
-		m.st.Attempt, m.st.Underway = m.st.Attempt+1, true
+	if !m.st.Attempt.Underway {
+		m.st.Attempt.Number, m.st.Attempt.Underway = m.st.Attempt.Number+1, true
 	}
 }
 
 // over ends an attempt: something was made of what its turns did, and they are not asked for again.
-func (m *machine) over() { m.st.Underway, m.st.Turns = false, nil }
+func (m *machine) over() { m.st.Attempt.Underway, m.st.Attempt.Turns = false, nil }
 
 // pay counts what a turn has cost, once for its key.
 func (m *machine) pay(key string, r Report) {
 	t := m.st.turnOf(key)
-	m.st.Cost += r.Cost - t.Cost
-	m.st.Tokens += r.Tokens - t.Tokens
-	m.st.Estimate = m.st.Estimate || r.Estimate
+	m.st.Spent.Cost += r.Cost - t.Cost
+	m.st.Spent.Tokens += r.Tokens - t.Tokens
+	m.st.Spent.Estimate = m.st.Spent.Estimate || r.Estimate
 	t.Over, t.Cost, t.Tokens = true, r.Cost, r.Tokens
 }
 

@@ -100,23 +100,23 @@ func next(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
 
 // Next is when a phase looks again, and how long it waits for that. Of the looks of a wait only the first is saved.
 func (s State) Next(now time.Time) (time.Time, Backoff) {
-	if s.NextLook.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
-		return s.NextLook, s.Backoff
+	if s.Looks.Next.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
+		return s.Looks.Next, s.Looks.Backoff
 	}
-	return next(s.NextLook, s.Backoff, now)
+	return next(s.Looks.Next, s.Looks.Backoff, now)
 }
 
 // waitLooking is waitShown for a phase whose look has found nothing to do.
 func (m *machine) waitLooking() error {
-	wait := m.st.Backoff.Interval()
-	if m.known == nil || m.st.Trouble != "" || m.unsure() {
+	wait := m.st.Looks.Backoff.Interval()
+	if m.known == nil || m.st.Waiting.Trouble != "" || m.unsure() {
 		return m.waitShown(wait)
 	}
 	if err := m.showWait(wait); err != nil {
 		return err
 	}
-	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.st.NextLook, Pace: m.st.Backoff,
-		Until: m.st.NextLook.Add(longestWait)}
+	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.st.Looks.Next, Pace: m.st.Looks.Backoff,
+		Until: m.st.Looks.Next.Add(longestWait)}
 	if idle := m.st.LastActivity.Add(m.st.Spec.Timeout); m.st.Spec.Timeout > 0 && idle.Before(w.Until) {
 		w.Until = idle
 	}
@@ -124,9 +124,9 @@ func (m *machine) waitLooking() error {
 	if err != nil {
 		return err
 	}
-	if looked.After(m.st.LastLook) {
-		m.st.LastLook = looked
-		_, m.st.Backoff = latest(w.Due, w.Pace, looked)
+	if looked.After(m.st.Looks.Last) {
+		m.st.Looks.Last = looked
+		_, m.st.Looks.Backoff = latest(w.Due, w.Pace, looked)
 	}
 	if e == nil {
 		return nil

@@ -32,7 +32,7 @@ func (m *machine) watch() error {
 				return err
 			}
 			if fresh {
-				m.st.Backoff = m.st.Backoff.Reset()
+				m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
 				quiets++
 				until = now.Add(m.quiet(now))
 			}
@@ -41,7 +41,7 @@ func (m *machine) watch() error {
 			}
 			fresh = wait > 0
 		}
-		calm := m.st.Trouble == "" && !m.unsure()
+		calm := m.st.Waiting.Trouble == "" && !m.unsure()
 		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && calm {
 			m.to(StageFix)
 			return nil
@@ -62,7 +62,7 @@ func (m *machine) watch() error {
 			return err
 		}
 		if !fresh && !m.asked && m.st.Stage == StageWatch {
-			m.st.Backoff = m.st.Backoff.Slower()
+			m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
 		}
 	}
 	return nil
@@ -89,12 +89,12 @@ func (m *machine) showWait(wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	m.st.NextLook = now.Add(wait)
+	m.st.Looks.Next = now.Add(wait)
 	return m.save()
 }
 
 func (m *machine) lookIn() LookIn {
-	return LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark}
+	return LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Inbox.Mark}
 }
 
 // look reads what was said and done, and says whether there is something new to do.
@@ -103,17 +103,17 @@ func (m *machine) look() (fresh bool, err error) {
 	in.Now, m.asked, m.known = m.asked, false, nil
 	news, err := do[News](m, StepLook, in)
 	if failure, ok := errors.AsType[*StepError](err); ok {
-		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may succeed
+		m.st.Waiting.Trouble = StepLook + ": " + failure.Msg // the next look may succeed
 		if !failure.Temporary {
-			m.st.Stuck = m.st.Trouble
+			m.st.Waiting.Stuck = m.st.Waiting.Trouble
 		}
-		m.st.Blind, m.saw = true, false
+		m.st.Looks.Blind, m.saw = true, false
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	m.st.Trouble = ""
+	m.st.Waiting.Trouble = ""
 	m.head, m.yes, m.saw, m.known = news.Head, nil, true, &news
 	for _, c := range news.Comments {
 		took, err := m.recordComment(c)
@@ -124,7 +124,7 @@ func (m *machine) look() (fresh bool, err error) {
 	}
 	m.renamed(news.Branch)
 	// The mark moves only when every comment before it is in the ledger, is held, or needs no action.
-	m.st.Mark = news.Mark
+	m.st.Inbox.Mark = news.Mark
 	if m.conclude(news.State); m.st.Stage == StageEnding {
 		return false, nil
 	}
@@ -166,15 +166,15 @@ func (m *machine) recordComment(c Comment) (bool, error) {
 	if err := m.active(); err != nil {
 		return false, err
 	}
-	if m.st.First == "" {
-		m.st.First = c.URL
+	if m.st.Inbox.First == "" {
+		m.st.Inbox.First = c.URL
 	}
 	switch {
 	case Complete(c.Body):
 		if err := m.complete(c); err != nil {
 			return false, err
 		}
-	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
+	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.st.Head.Commit || c.Commit == m.head):
 		if m.yes == nil || !m.yes.Word {
 			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author +
 				" approved of " + abbrev(c.Commit) + "."}
@@ -270,12 +270,12 @@ func (m *machine) handleEvent(e *Event) error {
 		m.obeyPerson()
 		return m.active()
 	case EventAccept:
-		if i := slices.IndexFunc(m.st.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
-			m.addFinding(m.st.Held[i])
+		if i := slices.IndexFunc(m.st.Inbox.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
+			m.addFinding(m.st.Inbox.Held[i])
 			if f := m.st.Ledger.Said(e.Text); f != nil {
 				f.Accepted = true
 			}
-			m.st.Held = slices.Delete(m.st.Held, i, i+1)
+			m.st.Inbox.Held = slices.Delete(m.st.Inbox.Held, i, i+1)
 			m.obeyPerson()
 			return m.active()
 		}
@@ -287,8 +287,8 @@ func (m *machine) handleEvent(e *Event) error {
 		m.consent(e.Let)
 		m.goWithout()
 		m.rule(true)
-		if m.st.Take = e.Take; e.Take != "" && m.st.Foreign == "" {
-			m.st.Foreign = m.told // a request to look was read together with this answer
+		if m.st.Foreign.Take = e.Take; e.Take != "" && m.st.Foreign.Commit == "" {
+			m.st.Foreign.Commit = m.told // a request to look was read together with this answer
 		}
 		m.obeyPerson()
 		return m.active()
@@ -317,10 +317,10 @@ func (m *machine) revive(e *Event) (gone bool, err error) {
 	}
 	st, err := m.st.Revive(as, now)
 	if err != nil {
-		m.st.Trouble = e.Kind + " came too late: " + err.Error()
+		m.st.Waiting.Trouble = e.Kind + " came too late: " + err.Error()
 		return true, nil // it is shown
 	}
-	st.Flow = m.st.Flow // it is still the same life
+	st.Life.Number = m.st.Life.Number // it is still the same life
 	*m.st = st
 	return false, nil
 }
@@ -331,7 +331,7 @@ const LocalComment = "local:"
 // lookNow makes the phase look at once. It decides nothing: a stranger's comment is enough to cause it.
 func (m *machine) lookNow() {
 	m.asked = true
-	m.st.Backoff = m.st.Backoff.Reset()
+	m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
 }
 
 // obeyPerson handles a person's request: the phase looks at once, and goes on if it was asking.
@@ -344,32 +344,32 @@ func (m *machine) obeyPerson() {
 
 // dropQuestion goes on as before because a person said so, and forgets what the phase asked about.
 func (m *machine) dropQuestion() {
-	m.st.Stage = m.st.Resume
-	if m.unask(); m.st.Take == "" {
-		m.told, m.st.Foreign = m.st.Foreign, "" // if another's head is still there, the phase asks again
+	m.st.Stage = m.st.Ask.Resume
+	if m.unask(); m.st.Foreign.Take == "" {
+		m.told, m.st.Foreign.Commit = m.st.Foreign.Commit, "" // if another's head is still there, the phase asks again
 	}
-	m.st.Again++
+	m.st.Life.Again++
 	m.over()
-	m.st.Anew = true
+	m.st.Head.Anew = true
 	m.st.Ledger.Forget()
-	if m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {
-		m.st.Budget = 2 * m.st.DiffLines
+	if m.st.Head.MaxLines > 0 && m.st.Head.Lines > m.st.Head.MaxLines {
+		m.st.Head.MaxLines = 2 * m.st.Head.Lines
 	}
 }
 
 // ask waits for a person. It still sees what happens to the pull request.
 func (m *machine) ask() error {
 	if m.st.PR != nil {
-		before := m.st.Question
+		before := m.st.Ask.Question
 		if _, err := m.look(); err != nil || m.st.Stage != StageAsk {
 			return err
 		}
-		m.st.Question = before
+		m.st.Ask.Question = before
 	}
 	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
-	m.st.Backoff = m.st.Backoff.Slower()
+	m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
 	return m.waitLooking()
 }
 
@@ -379,7 +379,7 @@ func (m *machine) pause() error { return m.awaitEvent(forever) }
 func (m *machine) ending() error {
 	if m.st.PR != nil {
 		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("end-%s-%d", m.st.Kind, m.st.Again),
+			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("end-%s-%d", m.st.Kind, m.st.Life.Again),
 			Text: endWords(*m.st),
 		})
 		if err != nil || !done && m.st.Stage == StageEnding {
@@ -408,7 +408,7 @@ func (m *machine) onward() {
 		return
 	}
 	m.st.Kind, m.st.End, m.st.EndWords = Kinds()[slices.Index(Kinds(), m.st.Kind)+1], "", ""
-	m.st.Round, m.st.Judgements = 0, nil
+	m.st.Round, m.st.Review.Judgements = 0, nil
 	m.st.Ledger.Forget()
 	for i := range m.st.Ledger.Findings {
 		if f := &m.st.Ledger.Findings[i]; f.State == Fixed {
@@ -421,7 +421,7 @@ func (m *machine) onward() {
 // endIn ends a phase whose last step failed. The failure is shown, and a person may retry the step.
 func (m *machine) endIn(step string, failure *StepError) {
 	m.to(StageEnded)
-	m.st.Trouble = step + ": " + failure.Msg
+	m.st.Waiting.Trouble = step + ": " + failure.Msg
 }
 
 // clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. It waits out
@@ -429,7 +429,7 @@ func (m *machine) endIn(step string, failure *StepError) {
 func (m *machine) clean() error {
 	for wait := firstWait; m.st.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
 		err := m.Start(StepClose, CloseIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Head: m.st.Head,
+			Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Head: m.st.Head.Commit,
 			Merged: m.st.End == EndMerged, Force: m.st.Force, Delete: m.st.End == EndMerged || m.st.End == EndCleanup,
 		}).Get(nil)
 		failure, ok := errors.AsType[*StepError](err)

@@ -99,8 +99,8 @@ func TestBotsGiveNoWork(t *testing.T) {
 		c.Bot = true
 		w := &world{agents: unsure, news: []Comment{c}}
 		st, _ := play(t, w, s)
-		if (st.Round == 1) != trusted || (len(st.Held) == 1) == trusted {
-			t.Errorf("trusted %v: %d rounds, held %+v", trusted, st.Round, st.Held)
+		if (st.Round == 1) != trusted || (len(st.Inbox.Held) == 1) == trusted {
+			t.Errorf("trusted %v: %d rounds, held %+v", trusted, st.Round, st.Inbox.Held)
 		}
 	}
 }

@@ -115,7 +115,7 @@ type world struct {
 	base     string          // that the request goes into, where it is not main
 	objects  map[string]bool // people whose requests for changes stand
 	failing  []string        // checks, at a merge
-	checks   func(head string, now time.Time) Checks
+	checks   func(head string, now time.Time) Checked
 	attempts int // how often jobs were run again
 	rerun    func(JobIn)
 	log      string    // of every job
@@ -371,9 +371,9 @@ func (w *world) Check(_ context.Context, in CheckIn) ([]string, error) {
 	return gone, w.fault(StepCheck)
 }
 
-func (w *world) Checks(context.Context, ChecksIn) (Checks, error) {
+func (w *world) Checks(context.Context, ChecksIn) (Checked, error) {
 	head := w.pushes[len(w.pushes)-1].New
-	c := Checks{}
+	c := Checked{}
 	if w.checks != nil {
 		c = w.checks(head, w.now)
 	}
@@ -401,8 +401,8 @@ func (w *world) Log(context.Context, JobIn) (string, error) { return w.log, w.fa
 func (w *world) Base(context.Context, BaseIn) (string, error) { return "forkpoint", w.fault(StepBase) }
 
 func (w *world) Save(_ context.Context, in SaveIn) (Saved, error) {
-	if w.saved = in.State; in.State.Question != "" {
-		w.asked = in.State.Question
+	if w.saved = in.State; in.State.Ask.Question != "" {
+		w.asked = in.State.Ask.Question
 	}
 	if in.State.Stage == StageEnded && w.unread > 0 && !in.Last {
 		w.unread--

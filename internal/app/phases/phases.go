@@ -179,11 +179,11 @@ func (a *Phases) Resume(ctx context.Context, id string, ev cruise.Event) (store.
 		}
 		defer done()
 		for _, h := range held {
-			if err := svc.LogAccepted(p.ID, st.Holding, h.Kind, len(h.Lines), a.Dir); err != nil {
+			if err := svc.LogAccepted(p.ID, st.Consent.Holding, h.Kind, len(h.Lines), a.Dir); err != nil {
 				return p, err
 			}
 		}
-		ev.Let = st.Holding
+		ev.Let = st.Consent.Holding
 	}
 	return a.Send(ctx, p.ID, ev)
 }
@@ -258,7 +258,7 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 			return alive, err
 		}
 		alive++
-		if ev == nil || !st.Paused && st.Question == "" {
+		if ev == nil || !st.Paused && st.Ask.Question == "" {
 			continue
 		}
 		if _, err := a.Send(ctx, p.ID, *ev); err != nil {

@@ -77,10 +77,10 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 		}
 	}
 	st := cruise.NewState(s)
-	if st.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
+	if st.Head.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
 		return "", err
 	}
-	if err := publish(st.Unpushed); err != nil {
+	if err := publish(st.Head.Unpushed); err != nil {
 		return "", err
 	}
 	id, err := a.begin(ctx, svc.Store, st)
@@ -112,7 +112,7 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 	if err != nil {
 		return "", err
 	}
-	for _, c := range state.Unpushed {
+	for _, c := range state.Head.Unpushed {
 		if err := st.Log(ctx, id, time.Now(), "it publishes a commit that was never pushed: "+c); err != nil {
 			return "", err
 		}

@@ -72,7 +72,7 @@ func (t *tool) held(ctx context.Context, id, comment string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range st.Held {
+	for _, c := range st.Inbox.Held {
 		if c.ID == comment {
 			return nil
 		}
@@ -206,8 +206,8 @@ func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 			return err
 		}
 		if rec.Ended && rec.Updated.After(p.Updated) {
-			if st.Trouble != "" {
-				return &phases.StateError{ID: p.ID, Why: safetext.Text(st.Trouble)}
+			if st.Waiting.Trouble != "" {
+				return &phases.StateError{ID: p.ID, Why: safetext.Text(st.Waiting.Trouble)}
 			}
 			return t.tell(ctx, p.ID, asJSON, "phase %s is cleaned up")
 		}
@@ -295,4 +295,4 @@ func (t *tool) showLog(ctx context.Context, show func(store.Line), id string, fo
 }
 
 // over says whether the phase does nothing more by itself.
-func over(p store.Phase, st cruise.State) bool { return p.Ended || st.Question != "" || st.Paused }
+func over(p store.Phase, st cruise.State) bool { return p.Ended || st.Ask.Question != "" || st.Paused }

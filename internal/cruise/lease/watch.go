@@ -57,7 +57,7 @@ func (w *Watching) Look(ctx context.Context, in cruise.LookIn) (news cruise.News
 }
 
 // Checks reads here, or has the watcher read.
-func (w *Watching) Checks(ctx context.Context, in cruise.ChecksIn) (checks cruise.Checks, err error) {
+func (w *Watching) Checks(ctx context.Context, in cruise.ChecksIn) (checks cruise.Checked, err error) {
 	if in.Within > 0 {
 		if done, err := w.ask(ctx, in.Repo, cruise.StepChecks, in, &checks); done || err != nil {
 			return checks, err

@@ -39,9 +39,9 @@ func (l *looker) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error
 	return cruise.News{Mark: in.Mark + fmt.Sprint(" seen ", in.PR)}, nil
 }
 
-func (l *looker) Checks(_ context.Context, in cruise.ChecksIn) (cruise.Checks, error) {
+func (l *looker) Checks(_ context.Context, in cruise.ChecksIn) (cruise.Checked, error) {
 	l.checks.Add(1)
-	return cruise.Checks{Head: fmt.Sprint(in.PR)}, nil
+	return cruise.Checked{Head: fmt.Sprint(in.PR)}, nil
 }
 
 // watching is a machine that looks, with a clone of a repository that all have.
