@@ -8,12 +8,11 @@ import (
 
 // TargetIn asks for the branch that a request goes into, and whether it can be merged.
 type TargetIn struct {
-	Phase     string    `json:"phase"`
-	Repo      string    `json:"repo"`
+	Where
 	Workspace Workspace `json:"workspace"`
-	Branch    string    `json:"branch"`       // that the request goes into
-	Head      string    `json:"head"`         // of the request
-	PR        int       `json:"pr,omitempty"` // where the forge is asked whether it demands that the request contains it
+	Branch    string    `json:"branch"`            // that the request goes into
+	Head      string    `json:"head"`              // of the request
+	Demands   bool      `json:"demands,omitempty"` // the forge is asked whether it demands that the request contains it
 }
 
 // Target is where that branch is, and why it has to be merged first.
@@ -43,19 +42,19 @@ const fromBase = LocalComment + "base:"
 // baseMoved notices that the branch which the request goes into has moved, also before the first look. It is merged
 // when it conflicts, or if the user wants the request to keep up with it.
 func (m *machine) baseMoved(at string) error {
-	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.st.Stage)
-	if at == "" || at == m.st.Base.Commit || !looking {
+	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.Stage)
+	if at == "" || at == m.Base.Commit || !looking {
 		return nil
 	}
-	if m.st.Base.Began == "" {
-		m.st.Base.Began = m.st.since()
+	if m.Base.Began == "" {
+		m.Base.Began = m.since()
 	}
-	if at == m.st.since() {
-		m.st.Base.Commit = at // the work begins there, or has merged it
+	if at == m.since() {
+		m.Base.Commit = at // the work begins there, or has merged it
 		return nil
 	}
 	t, done, err := m.compareTarget(m.targetIn())
-	if err == nil && done && !t.Contained && (len(t.Conflicts) > 0 || m.st.Spec.KeepCurrent) {
+	if err == nil && done && !t.Contained && (len(t.Conflicts) > 0 || m.Spec.KeepCurrent) {
 		m.raiseBase(t)
 	}
 	return err
@@ -63,13 +62,13 @@ func (m *machine) baseMoved(at string) error {
 
 // compareTarget brings the target and notes where it is. done is false if the phase has moved to another stage.
 func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
-	stage := m.st.Stage
-	t, done, err = attempt[Target](m, StepTarget, in)
-	if err != nil || !done || m.st.Stage != stage {
+	stage := m.Stage
+	t, done, err = attempt(m, StepTarget, in)
+	if err != nil || !done || m.Stage != stage {
 		return t, false, err
 	}
-	if m.st.Base.Commit = t.Commit; t.Contained {
-		m.st.Base.Began = t.Commit
+	if m.Base.Commit = t.Commit; t.Contained {
+		m.Base.Began = t.Commit
 	}
 	return t, true, nil
 }
@@ -77,12 +76,12 @@ func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
 // endApproved ends an approved phase that does not merge, unless the forge would not let anybody merge it: where the
 // target has to be taken in first, a fixer does that, and the merge needs an approval of its own.
 func (m *machine) endApproved() error {
-	if !m.st.lastKind() || !m.st.Behind() {
-		m.end(m.st.Review.Approval.End, m.st.Review.Approval.Words)
+	if !m.lastKind() || !m.Behind() {
+		m.end(m.Review.Approval.End, m.Review.Approval.Words)
 		return nil
 	}
 	in := m.targetIn()
-	in.PR = m.st.PR.Number
+	in.Demands = true
 	t, done, err := m.compareTarget(in)
 	switch {
 	case err != nil || !done:
@@ -90,19 +89,19 @@ func (m *machine) endApproved() error {
 		m.raiseBase(t)
 		m.to(StageWatch)
 	default:
-		m.end(m.st.Review.Approval.End, m.st.Review.Approval.Words)
+		m.end(m.Review.Approval.End, m.Review.Approval.Words)
 	}
 	return err
 }
 
 func (m *machine) targetIn() TargetIn {
-	return TargetIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Base.Branch, Head: m.st.Head.Commit}
+	return TargetIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Base.Branch, Head: m.Head.Commit}
 }
 
 // raiseBase makes a finding of a base that has to be merged. An older one is about a commit that the new one contains.
 func (m *machine) raiseBase(t Target) {
-	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) &&
+	for i := range m.Ledger.Findings {
+		if f := &m.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) &&
 			f.Comment != fromBase+t.Commit {
 			f.State = Dropped
 		}
@@ -114,17 +113,17 @@ func (m *machine) raiseBase(t Target) {
 	case t.Demanded:
 		why = "the forge merges only what contains it"
 	}
-	m.st.Base.Commit = t.Commit
-	m.st.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: m.st.Round, Text: fmt.Sprintf(
+	m.Base.Commit = t.Commit
+	m.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: m.Round, Text: fmt.Sprintf(
 		"The branch %s, which this goes into, is at %s now, and %s. Merge it with `git merge %[2]s`, which is in this "+
 			"repository, keep what both sides want, and commit the merge. Rebase and rewrite nothing.",
-		m.st.Base.Branch, t.Commit, why)})
+		m.Base.Branch, t.Commit, why)})
 }
 
 // baseToMerge is the finding about a base that a fixer has to merge, nil if there is none.
 func (m *machine) baseToMerge() *Finding {
-	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) {
+	for i := range m.Ledger.Findings {
+		if f := &m.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) {
 			return f
 		}
 	}
@@ -137,7 +136,7 @@ func (m *machine) lend() (bool, error) {
 	if f == nil {
 		return true, nil
 	}
-	_, done, err := attempt[struct{}](m, StepLend, LendIn{Phase: m.ID(), Workspace: m.st.Workspace,
+	_, done, err := attempt(m, StepLend, LendIn{Phase: m.ID(), Workspace: m.Workspace,
 		Commit: strings.TrimPrefix(f.Comment, fromBase)})
 	return done, err
 }
@@ -147,7 +146,7 @@ func (m *machine) mergedBase(f Finding, p Published) (Reply, bool) {
 	if p.Onto == "" || f.Comment != fromBase+p.Onto {
 		return Reply{}, false
 	}
-	m.st.Ledger.Settle(f.ID, Fixed, "", p.Head)
+	m.Ledger.Settle(f.ID, Fixed, "", p.Head)
 	return Reply{Finding: f.ID, Comment: f.Comment, Commit: true, Text: fmt.Sprintf("%s is merged: %s contains %s.",
-		code(m.st.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
+		code(m.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
 }

@@ -48,9 +48,7 @@ type Check struct {
 
 // ChecksIn asks how the checks of a pull request's head stand.
 type ChecksIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	PR    int    `json:"pr"`
+	Where
 	// Within is how old an answer may be that was read for another phase: as long as this one has waited.
 	Within time.Duration `json:"within,omitempty"`
 }
@@ -169,16 +167,15 @@ func (s Spec) settle() time.Duration { return 3 * s.quiet() }
 
 // checks waits until the checks of the approved commit are green. A failed one is work.
 func (m *machine) checks() error {
-	for m.st.Stage == StageChecks && !m.st.Paused && !m.Full() {
-		if _, err := m.look(); err != nil || m.st.Stage != StageChecks {
+	for m.Stage == StageChecks && !m.Paused && !m.Full() {
+		if _, err := m.look(); err != nil || m.Stage != StageChecks {
 			return err
 		}
 		if len(m.wishes()) > 0 {
 			m.to(StageWatch) // the new head will need an approval of its own
 			return nil
 		}
-		got, done, err := attempt[Checked](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
-			PR: m.st.PR.Number, Within: m.st.Looks.Backoff.Waited()})
+		got, done, err := attempt(m, StepChecks, ChecksIn{Where: m.where(), Within: m.Looks.Backoff.Waited()})
 		if err != nil || !done {
 			return err
 		}
@@ -187,16 +184,16 @@ func (m *machine) checks() error {
 			return err
 		}
 		got = m.withReruns(got)
-		got.Expected = m.st.Checks.Names
-		m.st.Checks.Last = &got
-		m.st.rememberRed(got)
+		got.Expected = m.Checks.Names
+		m.Checks.Last = &got
+		m.rememberRed(got)
 		failed := m.decideChecks(got, now)
 		if len(failed) > 0 {
 			if err := m.handleFailed(got.Head, failed); err != nil {
 				return err
 			}
 		}
-		if m.st.Stage != StageChecks {
+		if m.Stage != StageChecks {
 			return nil
 		}
 		if err := m.waitForChecks(now); err != nil {
@@ -209,14 +206,14 @@ func (m *machine) checks() error {
 // handleFailed runs failed jobs again that were not yet, and makes findings of what fails for good.
 func (m *machine) handleFailed(head string, failed []Check) error {
 	again, err := m.runAgain(head, failed)
-	if err != nil || m.st.Stage != StageChecks {
+	if err != nil || m.Stage != StageChecks {
 		return err
 	}
 	if again {
-		m.st.Waiting.For = "checks that run again: " + names(failed)
+		m.Waiting.For = "checks that run again: " + names(failed)
 		return nil
 	}
-	if failed, err = m.readLogs(failed); err != nil || m.st.Stage != StageChecks {
+	if failed, err = m.readLogs(failed); err != nil || m.Stage != StageChecks {
 		return err
 	}
 	m.repair(failed)
@@ -225,38 +222,38 @@ func (m *machine) handleFailed(head string, failed []Check) error {
 
 // decideChecks moves the phase on if the checks say how, and else says what it waits for. It gives those that failed.
 func (m *machine) decideChecks(got Checked, now time.Time) (failed []Check) {
-	commit := m.st.Review.Approval.Commit
-	if m.st.Checks.Of != commit {
-		m.st.Checks.Of, m.st.Checks.Since = commit, now
+	commit := m.Review.Approval.Commit
+	if m.Checks.Of != commit {
+		m.Checks.Of, m.Checks.Since = commit, now
 	}
-	waited := now.Sub(m.st.Checks.Since)
-	w := weigh(m.st.Spec.Checks, m.st.Spec.IgnoreChecks, got)
+	waited := now.Sub(m.Checks.Since)
+	w := weigh(m.Spec.Checks, m.Spec.IgnoreChecks, got)
 	silent := got.CI && len(got.All)+len(got.Required) == 0
 	switch {
 	case got.Head != commit:
-		m.st.Waiting.For = "the forge to show " + abbrev(commit)
+		m.Waiting.For = "the forge to show " + abbrev(commit)
 	case len(w.action) > 0:
-		m.st.Waiting.For = "somebody on the forge: " + some(w.action)
+		m.Waiting.For = "somebody on the forge: " + some(w.action)
 		m.askOnce("act-"+some(w.action), "a check waits for somebody on the forge: "+some(w.action)+
 			": do what it wants there, and go on")
 	case len(w.pending) > 0 && waited < patience:
-		m.st.Waiting.For = w.waits()
+		m.Waiting.For = w.waits()
 	case len(w.failed) > 0:
 		return w.failed[:min(len(w.failed), maxFailed)]
 	case len(w.red) > 0:
-		m.st.Waiting.For = "a check that fails on the base branch as well: " + names(w.red)
+		m.Waiting.For = "a check that fails on the base branch as well: " + names(w.red)
 		m.askOnce("red-"+commit, "a required check fails on the base branch as well: "+names(w.red)+
 			": repair it there, and go on")
 	case w.waits() != "":
-		if m.st.Waiting.For = w.waits(); waited >= patience {
+		if m.Waiting.For = w.waits(); waited >= patience {
 			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+
 				": going on waits for what the forge requires, and no longer for anything else")
 		}
-	case len(w.also) > 0 && m.st.merges() && m.askOnce("also-"+commit,
+	case len(w.also) > 0 && m.merges() && m.askOnce("also-"+commit,
 		"a check fails here and on the base branch as well: "+names(w.also)+": going on merges it nevertheless"):
-	case len(got.Required) == 0 && waited < m.st.Spec.settle(), silent && waited < silence:
-		m.st.Waiting.For = "checks to report"
-	case silent && m.st.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+
+	case len(got.Required) == 0 && waited < m.Spec.settle(), silent && waited < silence:
+		m.Waiting.For = "checks to report"
+	case silent && m.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+
 		" within ten minutes, and checks report on the base branch: going on merges it without"):
 	default:
 		m.green()
@@ -269,24 +266,24 @@ const askedLate = "late-"
 
 // askOnce asks about something that is asked about once, and says whether it did.
 func (m *machine) askOnce(key, question string) bool {
-	if m.st.Checks.Asked == key {
+	if m.Checks.Asked == key {
 		return false
 	}
-	m.st.Checks.Asked = key
+	m.Checks.Asked = key
 	m.askWhy(question, question)
 	return true
 }
 
 // goWithout no longer waits for checks that fell silent, because the user says so.
 func (m *machine) goWithout() {
-	if m.st.Stage == StageAsk && strings.HasPrefix(m.st.Checks.Asked, askedLate) {
-		m.st.Checks.Names, m.st.Checks.Red, m.st.Checks.Since = nil, nil, time.Time{}
+	if m.Stage == StageAsk && strings.HasPrefix(m.Checks.Asked, askedLate) {
+		m.Checks.Names, m.Checks.Red, m.Checks.Since = nil, nil, time.Time{}
 	}
 }
 
 // green has an approved phase end or merged, if its approval still holds.
 func (m *machine) green() {
-	if m.st.merges() {
+	if m.merges() {
 		m.to(StageMerge)
 		return
 	}
@@ -298,26 +295,26 @@ func (m *machine) repair(failed []Check) {
 	open := false
 	for _, c := range failed {
 		f := Finding{ID: Identity(checkDomain, c.Name, firstError(c.Summary)), Domain: checkDomain, Check: c.Name,
-			Severity: "major", Author: "the forge", URL: c.URL, Round: m.st.Round, Text: checkText(c, m.st.Review.Approval.Commit)}
-		m.st.Ledger.Raise(f)
-		last := m.st.Ledger.Find(f.ID)
+			Severity: "major", Author: "the forge", URL: c.URL, Round: m.Round, Text: checkText(c, m.Review.Approval.Commit)}
+		m.Ledger.Raise(f)
+		last := m.Ledger.Find(f.ID)
 		if last.State == Open {
 			open, last.Text = true, f.Text
 		}
 	}
 	if open {
-		m.st.Review.Approval = nil
+		m.Review.Approval = nil
 		var list []string
 		for _, c := range failed {
 			list = append(list, code(c.Name))
 		}
-		m.note("failed-"+m.st.Checks.Of, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
-			abbrev(m.st.Checks.Of), strings.Join(list, ", ")))
+		m.note("failed-"+m.Checks.Of, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
+			abbrev(m.Checks.Of), strings.Join(list, ", ")))
 		m.to(StageFix)
 		return
 	}
-	m.st.Waiting.For = "checks that fail, and that the fixer declined to repair: " + names(failed)
-	m.askOnce("declined-"+m.st.Checks.Of, "checks fail, and the fixer has declined to repair them: "+names(failed)+
+	m.Waiting.For = "checks that fail, and that the fixer declined to repair: " + names(failed)
+	m.askOnce("declined-"+m.Checks.Of, "checks fail, and the fixer has declined to repair them: "+names(failed)+
 		": say more with `cco cruise fix --comment`, or repair it yourself")
 }
 
@@ -379,15 +376,15 @@ func (m *machine) waitForChecks(now time.Time) error {
 	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
-	wait := m.st.Looks.Backoff.Interval()
-	if left := m.st.Checks.Since.Add(m.st.Spec.settle()).Sub(now); left > 0 && left < wait {
+	wait := m.Looks.Backoff.Interval()
+	if left := m.Checks.Since.Add(m.Spec.settle()).Sub(now); left > 0 && left < wait {
 		wait = left
 	}
 	if err := m.waitShown(wait); err != nil {
 		return err
 	}
 	if !m.asked {
-		m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
+		m.Looks.Backoff = m.Looks.Backoff.Slower()
 	}
 	return nil
 }

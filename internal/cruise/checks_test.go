@@ -236,7 +236,7 @@ func TestAFlakeIsToldFromAFault(t *testing.T) {
 // and against a number that is asked for when it is known.
 func TestAJobThatKeepsItsNumberIsKnownByItsAttempt(t *testing.T) {
 	for fails, want := range map[int]int{1: 0, 2: 1} {
-		w := &world{agents: willing, broken: map[string]error{StepAttempt: errors.New("asked")}}
+		w := &world{agents: willing, broken: map[string]error{StepAttempt.Name: errors.New("asked")}}
 		w.checks = func(head string, _ time.Time) Checked {
 			c := unitIs(CheckGreen)
 			c.All[0].Job, c.All[0].Run, c.All[0].Attempt = 7, 3, w.attempts+1
@@ -265,7 +265,8 @@ func TestJobsOfTheSameNameAreToldApart(t *testing.T) {
 		return Checked{All: []Check{fine, flaky}}
 	}
 	st, _ := play(t, w, checkSpec())
-	if st.End != EndApproved || st.Round != 0 || w.attempts != 1 || len(st.Checks.Reruns) != 1 || st.Checks.Reruns[0].Run != 4 {
+	if st.End != EndApproved || st.Round != 0 || w.attempts != 1 || len(st.Checks.Reruns) != 1 ||
+		st.Checks.Reruns[0].Run != 4 {
 		t.Errorf("end %q after %d rounds and %d attempts: %+v", st.End, st.Round, w.attempts, st.Checks.Reruns)
 	}
 
@@ -309,7 +310,7 @@ func (r *mortal) Start(step string, in any) Pending {
 // Guards against a job that is run again twice, or never, because the machine that asked for it died: the next one
 // knows only what was saved.
 func TestAJobIsRunAgainOnceWhereMachinesDie(t *testing.T) {
-	for _, step := range []string{StepAttempt, StepSave, StepRerun} {
+	for _, step := range []string{StepAttempt.Name, StepSave.Name, StepRerun.Name} {
 		for _, after := range []bool{false, true} {
 			w := &world{agents: willing}
 			r := &mortal{memory: &memory{t: t, w: w, now: begin}, after: after}
@@ -351,7 +352,7 @@ func TestAStarStandsForSlashes(t *testing.T) {
 
 // Guards against a phase that stops because a token may not run jobs or read logs.
 func TestAJobThatCanNotBeRunAgainIsAFault(t *testing.T) {
-	for _, step := range []string{StepAttempt, StepRerun, StepLog} {
+	for _, step := range []string{StepAttempt.Name, StepRerun.Name, StepLog.Name} {
 		w := &world{agents: willing, broken: map[string]error{step: errors.New("forbidden")}}
 		w.checks = func(head string, _ time.Time) Checked {
 			c := unitIs(CheckGreen)

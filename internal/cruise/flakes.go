@@ -21,9 +21,8 @@ type Rerun struct {
 
 // JobIn asks about a job of the forge's own.
 type JobIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	Job   int64  `json:"job"`
+	Where
+	Job int64 `json:"job"`
 	// Attempt is the one that has failed. A job that is at another one is not run again.
 	Attempt int `json:"attempt,omitempty"`
 }
@@ -45,7 +44,7 @@ func (m *machine) withReruns(got Checked) Checked {
 	got.All = slices.Clone(got.All)
 	for i := range got.All {
 		c := &got.All[i]
-		r := m.st.rerunOf(got.Head, *c)
+		r := m.rerunOf(got.Head, *c)
 		switch {
 		case r == nil || r.Refused || r.Due && c.State == CheckFailed:
 		case c.State == CheckFailed && c.Job == r.Job && c.Attempt <= r.Attempt:
@@ -68,22 +67,22 @@ func (m *machine) runAgain(head string, failed []Check) (any bool, err error) {
 		if c.Job == 0 {
 			continue
 		}
-		if m.st.rerunOf(head, c) == nil {
+		if m.rerunOf(head, c) == nil {
 			if done, err := m.intendRerun(head, c); err != nil || !done {
 				return any, err
 			}
 		}
-		r := *m.st.rerunOf(head, c)
+		r := *m.rerunOf(head, c)
 		if !r.Due {
 			continue
 		}
-		_, refused, done, err := persist[struct{}](m, StepRerun, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: r.Job,
+		_, refused, done, err := persist(m, StepRerun, JobIn{Where: m.where(), Job: r.Job,
 			Attempt: r.Attempt})
 		if err != nil || !done && refused == nil {
 			return any, err
 		}
 		r.Due, r.Refused = false, refused != nil
-		*m.st.rerunOf(head, c) = r
+		*m.rerunOf(head, c) = r
 		any = any || !r.Refused
 	}
 	return any, nil
@@ -94,14 +93,14 @@ func (m *machine) runAgain(head string, failed []Check) (any bool, err error) {
 func (m *machine) intendRerun(head string, c Check) (done bool, err error) {
 	attempt, refused, done := c.Attempt, (*StepError)(nil), true
 	if attempt == 0 {
-		attempt, refused, done, err = persist[int](m, StepAttempt, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: c.Job})
+		attempt, refused, done, err = persist(m, StepAttempt, JobIn{Where: m.where(), Job: c.Job})
 	}
 	if err != nil || !done && refused == nil {
 		return false, err
 	}
-	m.st.Checks.Reruns = append(m.st.Checks.Reruns, Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt,
+	m.Checks.Reruns = append(m.Checks.Reruns, Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt,
 		Refused: refused != nil, Due: refused == nil})
-	m.st.Checks.Reruns = m.st.Checks.Reruns[max(0, len(m.st.Checks.Reruns)-maxReruns):]
+	m.Checks.Reruns = m.Checks.Reruns[max(0, len(m.Checks.Reruns)-maxReruns):]
 	return true, m.save()
 }
 
@@ -112,7 +111,7 @@ func (m *machine) readLogs(failed []Check) ([]Check, error) {
 		if failed[i].Job == 0 {
 			continue
 		}
-		log, refused, done, err := persist[string](m, StepLog, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
+		log, refused, done, err := persist(m, StepLog, JobIn{Where: m.where(),
 			Job: failed[i].Job})
 		if err != nil || !done && refused == nil {
 			return nil, err

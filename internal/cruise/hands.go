@@ -18,9 +18,7 @@ const (
 
 // HandsIn asks who moved the branch on the forge away from our head.
 type HandsIn struct {
-	Phase  string `json:"phase"`
-	Repo   string `json:"repo"`
-	PR     int    `json:"pr"`
+	Where
 	Branch string `json:"branch"`
 	Ours   string `json:"ours"`
 	Theirs string `json:"theirs"`
@@ -43,9 +41,7 @@ type Hands struct {
 
 // TakeIn asks to go on from another head than ours.
 type TakeIn struct {
-	Phase     string    `json:"phase"`
-	Repo      string    `json:"repo"`
-	PR        int       `json:"pr"`
+	Where
 	Workspace Workspace `json:"workspace"`
 	Branch    string    `json:"branch"`
 	Ours      string    `json:"ours"`
@@ -107,18 +103,19 @@ const saidWithin = time.Minute
 // them, or asks. A forge may still show the head from before our own last push.
 func (m *machine) otherHands(at time.Time) error {
 	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge, StageCompare, StageFix,
-		StageAnswer}, m.st.Stage)
-	approved := m.st.Review.Approval != nil && m.st.Review.Approval.Commit == m.head
-	if !looking || approved || m.head == "" || slices.Contains([]string{m.st.Head.Commit, m.st.Head.Before, m.st.Foreign.Commit}, m.head) {
+		StageAnswer}, m.Stage)
+	approved := m.Review.Approval != nil && m.Review.Approval.Commit == m.head
+	if !looking || approved || m.head == "" || slices.Contains([]string{m.Head.Commit, m.Head.Before, m.Foreign.Commit},
+		m.head) {
 		return nil
 	}
-	stage := m.st.Stage
-	h, done, err := attempt[Hands](m, StepHands, HandsIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Branch: m.st.Meta.Branch, Ours: or(m.st.Head.Pushed, m.st.Head.Commit), Theirs: m.head})
-	if err != nil || !done || m.st.Stage != stage {
+	stage := m.Stage
+	h, done, err := attempt(m, StepHands, HandsIn{Where: m.where(),
+		Branch: m.Meta.Branch, Ours: or(m.Head.Pushed, m.Head.Commit), Theirs: m.head})
+	if err != nil || !done || m.Stage != stage {
 		return err
 	}
-	why := m.st.refusal(h)
+	why := m.refusal(h)
 	if why == "" {
 		return m.take("", m.head)
 	}
@@ -127,29 +124,29 @@ func (m *machine) otherHands(at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if m.st.Foreign.Unsure != m.head {
-			m.st.Foreign.Unsure, m.st.Foreign.Since = m.head, now
+		if m.Foreign.Unsure != m.head {
+			m.Foreign.Unsure, m.Foreign.Since = m.head, now
 		}
-		if now.Sub(m.st.Foreign.Since) < saidWithin {
+		if now.Sub(m.Foreign.Since) < saidWithin {
 			m.lookNow()
 			return nil
 		}
 	}
-	m.st.Foreign.At = at
+	m.Foreign.At = at
 	who := h.names()
 	if who == "" {
 		who = "somebody"
 	}
-	m.askWhichSide(m.head, who+" pushed to branch "+m.st.Meta.Branch+", "+why, code(who)+" pushed, "+why)
+	m.askWhichSide(m.head, who+" pushed to branch "+m.Meta.Branch+", "+why, code(who)+" pushed, "+why)
 	return nil
 }
 
 // unsure says that somebody pushed, and the forge has not yet said who.
-func (m *machine) unsure() bool { return m.st.Foreign.Unsure != "" && m.st.Foreign.Unsure == m.head }
+func (m *machine) unsure() bool { return m.Foreign.Unsure != "" && m.Foreign.Unsure == m.head }
 
 // askWhichSide asks which of two heads goes on, and names both.
 func (m *machine) askWhichSide(theirs, why, public string) {
-	m.st.Foreign.Commit, m.st.Foreign.Unsure = theirs, ""
+	m.Foreign.Commit, m.Foreign.Unsure = theirs, ""
 	both := fmt.Sprintf("it is at %s now, and ours is %s", abbrev(theirs), abbrev(m.ours()))
 	m.askWhy(why+": "+both+". `cco cruise resume --take theirs` goes on from there and keeps ours at refs/cco, `--take "+
 		"ours` puts ours on top of it, forward and without losing a commit. Or approve or merge it as it is",
@@ -157,7 +154,7 @@ func (m *machine) askWhichSide(theirs, why, public string) {
 }
 
 // ours is the head of our own work, pushed or not.
-func (m *machine) ours() string { return m.st.Ours() }
+func (m *machine) ours() string { return m.Ours() }
 
 // Ours is the head of a phase's own work, pushed or not.
 func (s State) Ours() string {
@@ -170,30 +167,30 @@ func (s State) Ours() string {
 // take goes on from another head: the forge's, which came on top of ours or which the user chose, or one that joins
 // both.
 func (m *machine) take(side Side, theirs string) error {
-	ours, stage := m.ours(), m.st.Stage
-	if err := m.ensure(); err != nil || m.st.Stage != stage { // the workspace may be gone
+	ours, stage := m.ours(), m.Stage
+	if err := m.ensure(); err != nil || m.Stage != stage { // the workspace may be gone
 		return err
 	}
-	got, done, err := attempt[Took](m, StepTake, TakeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Ours: ours, Theirs: theirs, Base: m.st.Base.From, Side: side})
+	got, done, err := attempt(m, StepTake, TakeIn{Where: m.where(),
+		Workspace: m.Workspace, Branch: m.Meta.Branch, Ours: ours, Theirs: theirs, Base: m.Base.From, Side: side})
 	if err != nil || !done {
 		return err
 	}
-	m.st.Foreign.Take, m.st.Foreign.Commit, m.st.Foreign.Unsure = "", "", ""
+	m.Foreign.Take, m.Foreign.Commit, m.Foreign.Unsure = "", "", ""
 	switch {
 	case got.Moved:
 		m.lookNow()
 		return nil
 	case len(got.Conflicts) > 0:
-		m.askWhichSide(theirs, "what was pushed to branch "+m.st.Meta.Branch+" meanwhile conflicts with ours in "+
+		m.askWhichSide(theirs, "what was pushed to branch "+m.Meta.Branch+" meanwhile conflicts with ours in "+
 			strings.Join(got.Conflicts, ", "), "what was pushed meanwhile conflicts with ours")
 		return nil
 	case len(got.Refused) > 0 && side == "":
-		m.askWhichSide(theirs, "what was pushed to branch "+m.st.Meta.Branch+" has what must not be there ("+
+		m.askWhichSide(theirs, "what was pushed to branch "+m.Meta.Branch+" has what must not be there ("+
 			strings.Join(got.Refused, "; ")+")", "what was pushed has what must not be there")
 		return nil
 	}
-	m.st.Review.Approval = nil
+	m.Review.Approval = nil
 	if err := m.active(); err != nil {
 		return err
 	}
@@ -203,32 +200,32 @@ func (m *machine) take(side Side, theirs string) error {
 		return nil
 	}
 	m.note("took-"+abbrev(got.Head), fmt.Sprintf("it goes on from %s, which is part of the work now.", abbrev(theirs)))
-	m.st.Consent.Refused, m.st.Outbox.Published, m.st.Outbox.Replies = nil, nil, nil
+	m.Consent.Refused, m.Outbox.Published, m.Outbox.Replies = nil, nil, nil
 	m.recordPublished(got.Published)
-	m.st.Head.Before, m.st.Head.Pushed, m.st.Head.PushedAt = theirs, theirs, got.At
+	m.Head.Before, m.Head.Pushed, m.Head.PushedAt = theirs, theirs, got.At
 	m.to(StageReview)
 	return nil
 }
 
 // goOnJoined goes on with a head that has both sides as parents. A round that was to be answered is answered with it.
 func (m *machine) goOnJoined(got Took, theirs string) {
-	if m.st.Outbox.Published == nil {
+	if m.Outbox.Published == nil {
 		m.recordPublished(got.Published)
-		m.st.Head.Before = theirs
+		m.Head.Before = theirs
 		m.to(StagePublish)
 		return
 	}
-	p := *m.st.Outbox.Published
+	p := *m.Outbox.Published
 	p.Head, p.Lines, p.Told, p.Kinds = got.Head, got.Lines, got.Told, got.Kinds
-	m.st.Outbox.Published, m.st.Head.Commit = &p, theirs
+	m.Outbox.Published, m.Head.Commit = &p, theirs
 	m.to(StageAnswer)
 }
 
 // takeSide does what the user said about two heads that have parted.
 func (m *machine) takeSide() error {
-	if m.st.Foreign.Commit == "" || m.st.PR == nil {
-		m.st.Foreign.Take = "" // nothing has parted
+	if m.Foreign.Commit == "" || m.PR == nil {
+		m.Foreign.Take = "" // nothing has parted
 		return nil
 	}
-	return m.take(m.st.Foreign.Take, m.st.Foreign.Commit)
+	return m.take(m.Foreign.Take, m.Foreign.Commit)
 }

@@ -108,12 +108,12 @@ func (s *State) red() bool {
 // readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is
 // no longer red: work that another round was for may take away what failed.
 func (m *machine) readChecks() (got Checked, done bool, err error) {
-	if rule := m.st.Spec.Checks; m.st.PR == nil || rule == "" || rule == ChecksNone {
+	if rule := m.Spec.Checks; m.PR == nil || rule == "" || rule == ChecksNone {
 		return got, true, nil
 	}
-	got, done, err = attempt[Checked](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	got, done, err = attempt(m, StepChecks, ChecksIn{Where: m.where()})
 	if done {
-		m.st.rememberRed(got)
+		m.rememberRed(got)
 	}
 	return got, done, err
 }
@@ -144,8 +144,8 @@ func (m *machine) mayPush(p Published) (bool, error) {
 	if _, done, err := m.readChecks(); err != nil || !done {
 		return false, err
 	}
-	held := m.st.held(p)
-	if len(held) == 0 || m.st.Consent.Let == p.Head {
+	held := m.held(p)
+	if len(held) == 0 || m.Consent.Let == p.Head {
 		return true, nil
 	}
 	var kinds, lines []string
@@ -155,7 +155,7 @@ func (m *machine) mayPush(p Published) (bool, error) {
 		}
 		lines = append(lines, h.Lines...)
 	}
-	m.st.Consent.Holding = p.Head
+	m.Consent.Holding = p.Head
 	m.askWhy(fmt.Sprintf("the commits up to %s are not pushed without your consent (%s): %s. `cco cruise resume` pushes "+
 		"them; `cco cruise fix --comment TEXT` has them made anew", abbrev(p.Head), strings.Join(kinds, ", "),
 		strings.Join(lines, "; ")),
@@ -165,30 +165,30 @@ func (m *machine) mayPush(p Published) (bool, error) {
 
 // consent lets work be pushed that a person has seen, and no other.
 func (m *machine) consent(head string) {
-	if head == "" || head != m.st.Consent.Holding {
+	if head == "" || head != m.Consent.Holding {
 		return
 	}
-	for _, h := range m.st.NeedConsent() {
+	for _, h := range m.NeedConsent() {
 		switch {
 		case h.Why == HoldPolicy:
-			m.st.Consent.Kinds = append(m.st.Consent.Kinds, h.Kind)
+			m.Consent.Kinds = append(m.Consent.Kinds, h.Kind)
 		case h.File != "":
-			m.st.Consent.Files = append(m.st.Consent.Files, h.File)
+			m.Consent.Files = append(m.Consent.Files, h.File)
 		}
 	}
-	m.st.Consent.Let, m.st.Consent.Holding = head, ""
+	m.Consent.Let, m.Consent.Holding = head, ""
 }
 
 // remake has work made anew that a person does not want to be pushed.
 func (m *machine) remake() {
-	held := m.st.NeedConsent()
-	if len(held) == 0 || m.st.Stage != StageAsk {
+	held := m.NeedConsent()
+	if len(held) == 0 || m.Stage != StageAsk {
 		return
 	}
-	m.st.Consent.Refused = nil
+	m.Consent.Refused = nil
 	for _, h := range held {
-		m.st.Consent.Refused = append(m.st.Consent.Refused, h.Lines...)
+		m.Consent.Refused = append(m.Consent.Refused, h.Lines...)
 	}
 	again := map[Stage]Stage{StagePublish: StageWork, StageAnswer: StageFix}
-	m.st.Consent.Holding, m.st.Outbox.Published, m.st.Ask.Resume = "", nil, again[m.st.Ask.Resume]
+	m.Consent.Holding, m.Outbox.Published, m.Ask.Resume = "", nil, again[m.Ask.Resume]
 }

@@ -9,20 +9,20 @@ import (
 
 // review asks every domain that has not judged the present head for a verdict, a few at once.
 func (m *machine) review() error {
-	if m.st.PR == nil {
+	if m.PR == nil {
 		m.end(EndComplete, "There was nothing to review.")
 		return nil
 	}
-	if err := m.ensure(); err != nil || m.st.Stage != StageReview {
+	if err := m.ensure(); err != nil || m.Stage != StageReview {
 		return err
 	}
 	todo := m.unjudged()
 	for batch := range slices.Chunk(todo, reviewers) {
-		paid := slices.ContainsFunc(batch, func(d string) bool { return len(m.st.tries(m.reviewOf(d))) > 0 })
+		paid := slices.ContainsFunc(batch, func(d string) bool { return len(m.tries(m.reviewOf(d))) > 0 })
 		if !paid && m.broke() {
 			return nil
 		}
-		if err := m.reviewBatch(batch); err != nil || m.st.Stage != StageReview {
+		if err := m.reviewBatch(batch); err != nil || m.Stage != StageReview {
 			return err
 		}
 	}
@@ -32,7 +32,7 @@ func (m *machine) review() error {
 	if done, err := m.judge(); err != nil || !done {
 		return err
 	}
-	if j := m.st.failedReview(); j != nil {
+	if j := m.failedReview(); j != nil {
 		m.askWhy(fmt.Sprintf("the review of %s failed twice: %s: going on asks the reviewer again", j.Domain, j.Failure),
 			"the review of "+j.Domain+" failed twice")
 		return nil
@@ -46,7 +46,7 @@ func (m *machine) review() error {
 // settleDisputes asks whether what reviewers insist on stays declined, and says whether it did.
 func (m *machine) settleDisputes() bool {
 	var words, ids []string
-	for _, f := range m.st.Ledger.Findings {
+	for _, f := range m.Ledger.Findings {
 		if f.disputed() {
 			ids = append(ids, f.ID)
 			words = append(words, fmt.Sprintf("%s wants %q (%s, %s), and the fixer declined it: %s", or(f.Domain, f.Author),
@@ -58,30 +58,30 @@ func (m *machine) settleDisputes() bool {
 	}
 	m.askWhy(strings.Join(words, "; ")+". `cco cruise resume` leaves it declined; `cco cruise fix --comment TEXT` has it "+
 		"answered anew, with what you say", "a reviewer and the fixer disagree about "+strings.Join(ids, ", "))
-	m.st.Ask.Disputed = ids
+	m.Ask.Disputed = ids
 	return true
 }
 
 // rule does what a person says about disputed findings: they stay declined, or are work again.
 func (m *machine) rule(declined bool) {
-	for _, id := range m.st.Ask.Disputed {
-		f := m.st.Ledger.Find(id)
+	for _, id := range m.Ask.Disputed {
+		f := m.Ledger.Find(id)
 		if f == nil || f.State != Declined {
 			continue
 		}
 		if f.Ruled = declined; !declined {
-			f.State, f.Round = Open, m.st.Round
+			f.State, f.Round = Open, m.Round
 		}
 	}
-	m.st.Ask.Disputed = nil
+	m.Ask.Disputed = nil
 }
 
 // unjudged gives the domains that have no verdict on the present head.
 func (m *machine) unjudged() []string {
 	var todo []string
-	for _, d := range m.st.Spec.Domains {
-		if !slices.ContainsFunc(m.st.Review.Judgements, func(j Judgement) bool {
-			return j.Domain == d && j.Head == m.st.Head.Commit &&
+	for _, d := range m.Spec.Domains {
+		if !slices.ContainsFunc(m.Review.Judgements, func(j Judgement) bool {
+			return j.Domain == d && j.Head == m.Head.Commit &&
 				j.Verdict != ""
 		}) {
 			todo = append(todo, d)
@@ -92,37 +92,37 @@ func (m *machine) unjudged() []string {
 
 // reviewOf names the turns in which a domain is reviewed.
 func (m *machine) reviewOf(domain string) string {
-	return m.key("review-" + domain + "-" + abbrev(m.st.Head.Commit) + "-1")
+	return m.key("review-" + domain + "-" + abbrev(m.Head.Commit) + "-1")
 }
 
 func (m *machine) reviewBatch(domains []string) error {
 	faults, wait := map[string]fault{}, firstWait
 	for left := domains; len(left) > 0; {
 		again, err := m.reviewOnce(left, faults)
-		if err != nil || m.st.Stage != StageReview {
+		if err != nil || m.Stage != StageReview {
 			return err
 		}
-		if err := m.drain(); err != nil || m.st.Stage != StageReview {
+		if err := m.drain(); err != nil || m.Stage != StageReview {
 			return err // a cleanup stops the reviewers, and wants no others
 		}
-		left = slices.DeleteFunc(again, func(d string) bool { return m.st.failures(m.reviewOf(d)) >= maxTries })
+		left = slices.DeleteFunc(again, func(d string) bool { return m.failures(m.reviewOf(d)) >= maxTries })
 		if i := slices.IndexFunc(left, func(d string) bool { return faults[d].passes }); i >= 0 {
-			again := waitAfter(len(m.st.tries(m.reviewOf(left[i]))))
-			if same, err := m.waitOut("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[left[i]].words,
+			again := waitAfter(len(m.tries(m.reviewOf(left[i]))))
+			if same, err := m.waitOut("the model of "+m.Spec.Reviewer.Agent+": "+faults[left[i]].words,
 				max(wait, again)); err != nil || !same {
 				return err
 			}
 			wait = min(2*wait, troubleTop)
 		}
 		for _, d := range left {
-			m.st.again(m.reviewOf(d))
+			m.again(m.reviewOf(d))
 		}
 	}
 	for _, d := range domains {
-		if m.st.failures(m.reviewOf(d)) < maxTries {
+		if m.failures(m.reviewOf(d)) < maxTries {
 			continue
 		}
-		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
+		if err := m.reviewFailed(d, faults[d].words); err != nil || m.Stage != StageReview {
 			return err
 		}
 	}
@@ -133,16 +133,16 @@ func (m *machine) reviewBatch(domains []string) error {
 func (m *machine) reviewOnce(domains []string, faults map[string]fault) (again []string, err error) {
 	jobs := make([]Job, len(domains))
 	for i, d := range domains {
-		jobs[i] = m.job(Reviewer, "", m.st.Spec.Reviewer, reviewPrompt(*m.st, d))
+		jobs[i] = m.job(Reviewer, "", m.Spec.Reviewer, reviewPrompt(*m.State, d))
 		jobs[i].Domain = d
-		jobs[i].Key = m.st.try(m.reviewOf(d))
+		jobs[i].Key = m.try(m.reviewOf(d))
 	}
 	if err := m.save(); err != nil {
 		return nil, err
 	}
 	var pending []Pending
 	for _, job := range jobs {
-		pending = append(pending, m.Start(StepWork, job))
+		pending = append(pending, m.Start(StepWork.Name, job))
 	}
 	// Wait for all of them first, so that none is left running alone.
 	reviews := make([]ReviewAnswer, len(domains))
@@ -160,7 +160,7 @@ func (m *machine) reviewOnce(domains []string, faults map[string]fault) (again [
 		if slices.Contains(again, d) {
 			continue
 		}
-		if err := m.judged(d, reviews[i]); err != nil || m.st.Stage != StageReview {
+		if err := m.judged(d, reviews[i]); err != nil || m.Stage != StageReview {
 			return again, err
 		}
 	}
@@ -182,7 +182,7 @@ func (m *machine) reviewIn(key string, p Pending) (r ReviewAnswer, f fault, err 
 			return r, f, err
 		}
 		if !failure.Temporary {
-			t := m.st.turnOf(key)
+			t := m.turnOf(key)
 			t.Over, t.Failed = true, true
 		}
 		return r, fault{words: failure.Msg, passes: failure.Temporary}, nil
@@ -197,7 +197,7 @@ func (m *machine) reviewIn(key string, p Pending) (r ReviewAnswer, f fault, err 
 		words = "its answer can't be read: " + bad.Error()
 	}
 	passes := report.Transient && !m.spent()
-	m.st.turnOf(key).Failed = !passes
+	m.turnOf(key).Failed = !passes
 	return r, fault{words: words, passes: passes}, nil
 }
 
@@ -215,20 +215,20 @@ func (m *machine) judged(domain string, r ReviewAnswer) error {
 	for _, f := range r.Findings {
 		found := Finding{
 			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(Harmless(f.Severity)), Text: Harmless(f.Text),
-			Author: m.st.Spec.Reviewer.Agent, Round: m.st.Round,
+			Author: m.Spec.Reviewer.Agent, Round: m.Round,
 		}
 		if r.Verdict != NeedsChanges {
 			// What an approval mentions needs no action, but people are told about it once.
-			if noted := m.st.Ledger.Note(found); noted != nil {
+			if noted := m.Ledger.Note(found); noted != nil {
 				fresh = append(fresh, *noted)
 			}
 			continue
 		}
-		if twin := m.st.Ledger.twin(found); twin != "" {
+		if twin := m.Ledger.twin(found); twin != "" {
 			found.ID = twin
 		}
-		raised := m.st.Ledger.Raise(found)
-		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
+		raised := m.Ledger.Raise(found)
+		last := m.Ledger.Find(idOf(&m.Ledger, found))
 		wants = append(wants, last.ID)
 		unsaid := last.State == Open && last.Comment == "" &&
 			!slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
@@ -236,7 +236,7 @@ func (m *machine) judged(domain string, r ReviewAnswer) error {
 			fresh = append(fresh, *last)
 		}
 	}
-	return m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.st.Head.Commit, Wants: wants},
+	return m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.Head.Commit, Wants: wants},
 		reviewBody(domain, r.Verdict, r), fresh)
 }
 
@@ -258,25 +258,25 @@ func reviewBody(domain string, v Verdict, r ReviewAnswer) string {
 
 func (m *machine) reviewFailed(domain, why string) error {
 	body := fmt.Sprintf("**%s**: the review failed and is not an approval: %s", domain, Harmless(short(why)))
-	return m.post(Judgement{Domain: domain, Head: m.st.Head.Commit, Failure: why}, body, nil)
+	return m.post(Judgement{Domain: domain, Head: m.Head.Commit, Failure: why}, body, nil)
 }
 
 // post posts a judgement on the forge. It counts only after that.
 func (m *machine) post(j Judgement, body string, findings []Finding) error {
-	posted, done, err := attempt[[]Posted](m, StepPostReview, PostReviewIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain,
-			m.st.Head.Commit, m.st.Life.Again),
-		Domain: j.Domain, Head: m.st.Head.Commit, Verdict: j.Verdict, Body: body, Findings: findings,
+	posted, done, err := attempt(m, StepPostReview, PostReviewIn{
+		Where: m.where(), Key: fmt.Sprintf("review-%s-%s-%s-%d", m.Kind, j.Domain,
+			m.Head.Commit, m.Life.Again),
+		Domain: j.Domain, Head: m.Head.Commit, Verdict: j.Verdict, Body: body, Findings: findings,
 	})
 	if err != nil || !done {
 		return err
 	}
-	m.st.judge(j)
+	m.Review.record(j)
 	for _, p := range posted {
-		if f := m.st.Ledger.Find(p.Finding); f != nil {
+		if f := m.Ledger.Find(p.Finding); f != nil {
 			f.Comment, f.URL = p.Comment, p.URL
-			if m.st.Inbox.First == "" {
-				m.st.Inbox.First = p.URL
+			if m.Inbox.First == "" {
+				m.Inbox.First = p.URL
 			}
 		}
 	}

@@ -169,7 +169,8 @@ func (s *State) approval() *Approval {
 	}
 	words := "Every domain approved of " + abbrev(s.Head.Commit) + "."
 	if len(overruled) > 0 {
-		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.", abbrev(s.Head.Commit),
+		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.",
+			abbrev(s.Head.Commit),
 			strings.Join(overruled, ", "))
 	}
 	return &Approval{Commit: s.Head.Commit, End: EndApproved, Words: words}
@@ -178,14 +179,14 @@ func (s *State) approval() *Approval {
 // approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
 // approval counts when the checks are green; then the request is merged, where the user wants that.
 func (m *machine) approve(a Approval) {
-	m.st.Ask.Question, m.st.Ask.Resume, m.st.Ask.Disputed = "", "", nil
-	m.st.Review.Approval = &a
-	if m.st.Stage != StageChecks {
-		m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
+	m.Ask.Question, m.Ask.Resume, m.Ask.Disputed = "", "", nil
+	m.Review.Approval = &a
+	if m.Stage != StageChecks {
+		m.Looks.Backoff = m.Looks.Backoff.Reset()
 	}
-	rule := m.st.Spec.Checks
+	rule := m.Spec.Checks
 	switch {
-	case m.st.lastKind() && m.st.Spec.Ready && !m.st.Review.Ready:
+	case m.lastKind() && m.Spec.Ready && !m.Review.Ready:
 		m.to(StageReady)
 	case rule != ChecksNone && rule != "":
 		m.to(StageChecks)
@@ -196,10 +197,10 @@ func (m *machine) approve(a Approval) {
 
 // ready marks an approved draft as ready. Checks that don't run on drafts begin then.
 func (m *machine) ready() error {
-	_, done, err := attempt[struct{}](m, StepReady, ReadyIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	_, done, err := attempt(m, StepReady, m.where())
 	if done {
-		m.st.Review.Ready = true
-		m.approve(*m.st.Review.Approval)
+		m.Review.Ready = true
+		m.approve(*m.Review.Approval)
 	}
 	return err
 }
@@ -207,10 +208,10 @@ func (m *machine) ready() error {
 // complete handles the word that ends a review. It applies to what was on the forge when it was written, not to a
 // commit that came later or in the same second.
 func (m *machine) complete(c Comment) error {
-	head, pushed := m.st.Head.Commit, m.st.Head.PushedAt
-	known := slices.Contains([]string{"", m.st.Head.Commit, m.st.Head.Before}, m.head)
-	if !known && m.head == m.st.Foreign.Commit {
-		head, pushed, known = m.st.Foreign.Commit, m.st.Foreign.At, true
+	head, pushed := m.Head.Commit, m.Head.PushedAt
+	known := slices.Contains([]string{"", m.Head.Commit, m.Head.Before}, m.head)
+	if !known && m.head == m.Foreign.Commit {
+		head, pushed, known = m.Foreign.Commit, m.Foreign.At, true
 	}
 	if known && pushed.IsZero() && head != "" {
 		// A phase of an older cco did not record this. Only what is said from now on counts.
@@ -218,8 +219,8 @@ func (m *machine) complete(c Comment) error {
 		if err != nil {
 			return err
 		}
-		m.st.Head.PushedAt = now.Truncate(time.Second)
-		pushed = m.st.Head.PushedAt
+		m.Head.PushedAt = now.Truncate(time.Second)
+		pushed = m.Head.PushedAt
 	}
 	if !known || !c.Changed.After(pushed) {
 		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same "+
@@ -239,7 +240,7 @@ func (m *machine) conclude(state PullState) {
 	switch {
 	case state == PullMerged:
 		words := ""
-		if a := m.st.Review.Approval; m.st.Stage == StageMerge && a != nil && a.Commit == m.head {
+		if a := m.Review.Approval; m.Stage == StageMerge && a != nil && a.Commit == m.head {
 			words = a.Words // we have merged it, on a machine that died before it could say so
 		}
 		m.end(EndMerged, words)
@@ -258,8 +259,8 @@ func (m *machine) conclude(state PullState) {
 // merge merges what was approved, or ends a phase that does not merge. The step checks again whether the approval
 // holds. While it may not go on, the phase tells people whom it waits for, and reads their comments.
 func (m *machine) merge() error {
-	for stage := m.st.Stage; m.st.Stage == stage && !m.st.Paused && !m.Full(); {
-		if _, err := m.look(); err != nil || m.st.Stage != stage {
+	for stage := m.Stage; m.Stage == stage && !m.Paused && !m.Full(); {
+		if _, err := m.look(); err != nil || m.Stage != stage {
 			return err
 		}
 		if len(m.wishes()) > 0 {
@@ -273,21 +274,21 @@ func (m *machine) merge() error {
 			continue
 		}
 		in := MergeIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Review.Approval.Commit, Base: m.st.Base.Branch,
-			Approval: *m.st.Review.Approval, Over: m.st.Review.Over, Only: stage == StageCompare, Workspace: m.st.Workspace,
-			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks, Expected: m.st.Checks.Names,
+			Where: m.where(), Head: m.Review.Approval.Commit, Base: m.Base.Branch,
+			Approval: *m.Review.Approval, Over: m.Review.Over, Only: stage == StageCompare, Workspace: m.Workspace,
+			Checks: m.Spec.Checks, IgnoreChecks: m.Spec.IgnoreChecks, Expected: m.Checks.Names,
 		}
 		if !in.Only {
-			in.Demands = m.st.demands()
+			in.Demands = m.demands()
 		}
-		got, done, err := attempt[Merged](m, StepMerge, in)
+		got, done, err := attempt(m, StepMerge, in)
 		switch {
 		case err != nil || !done:
 			return err
 		case got.Done && stage == StageCompare:
 			return m.endApproved()
 		case got.Done:
-			m.end(EndMerged, m.st.Review.Approval.Words)
+			m.end(EndMerged, m.Review.Approval.Words)
 			return nil
 		case got.Target != nil:
 			m.raiseBase(*got.Target)
@@ -297,22 +298,22 @@ func (m *machine) merge() error {
 			if asked, err := m.refusedMerge(got.Refused); err != nil || asked {
 				return err
 			}
-			m.st.Waiting.For = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
-			got.Wait = m.st.Waiting.For
+			m.Waiting.For = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
+			got.Wait = m.Waiting.For
 		case got.Lost != "":
-			m.note("lost-"+m.st.Review.Approval.Comment, got.Lost+" It does not count.")
-			m.st.Review.Approval = nil
+			m.note("lost-"+m.Review.Approval.Comment, got.Lost+" It does not count.")
+			m.Review.Approval = nil
 			m.to(StageWatch)
 			return nil
 		case got.Base != "":
-			if err := m.retargeted(got.Base); err != nil || m.st.Stage != stage {
+			if err := m.retargeted(got.Base); err != nil || m.Stage != stage {
 				return err
 			}
 		}
 		if err := m.waitForMerge(got.Wait); err != nil {
 			return err
 		}
-		if rule := m.st.Spec.Checks; got.Checks && m.st.Stage == stage && rule != "" && rule != ChecksNone {
+		if rule := m.Spec.Checks; got.Checks && m.Stage == stage && rule != "" && rule != ChecksNone {
 			m.to(StageChecks)
 		}
 	}
@@ -325,42 +326,42 @@ const refusedFor = 5 * time.Minute
 // refusedMerge asks about a refusal that lasts, and says whether it did.
 func (m *machine) refusedMerge(why string) (asked bool, err error) {
 	now, err := m.Now()
-	if m.st.Waiting.RefusedSince.IsZero() {
-		m.st.Waiting.RefusedSince = now
+	if m.Waiting.RefusedSince.IsZero() {
+		m.Waiting.RefusedSince = now
 	}
-	if err != nil || now.Sub(m.st.Waiting.RefusedSince) < refusedFor {
+	if err != nil || now.Sub(m.Waiting.RefusedSince) < refusedFor {
 		return false, err
 	}
-	m.st.Waiting.RefusedSince = time.Time{}
+	m.Waiting.RefusedSince = time.Time{}
 	m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
 	return true, nil
 }
 
 // waitForMerge waits until nothing blocks the merge any more.
 func (m *machine) waitForMerge(why string) error {
-	if why != "" && why != m.st.Waiting.For {
-		m.st.Waiting.For = why
-		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Review.Approval.Commit), "it is approved, and waits for "+why+".")
+	if why != "" && why != m.Waiting.For {
+		m.Waiting.For = why
+		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.Review.Approval.Commit), "it is approved, and waits for "+why+".")
 	}
-	stage := m.st.Stage
-	if err := m.postNotes(); err != nil || m.st.Stage != stage {
+	stage := m.Stage
+	if err := m.postNotes(); err != nil || m.Stage != stage {
 		return err
 	}
 	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
-	if err := m.waitShown(m.st.Looks.Backoff.Interval()); err != nil {
+	if err := m.waitShown(m.Looks.Backoff.Interval()); err != nil {
 		return err
 	}
 	if !m.asked {
-		m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
+		m.Looks.Backoff = m.Looks.Backoff.Slower()
 	}
 	return nil
 }
 
 // wishes are the requests of people that nobody has answered.
 func (m *machine) wishes() []Finding {
-	return slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
+	return slices.DeleteFunc(m.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
 }
 
 // requestStands is what a merge waits for, behind the names of those who requested changes.
@@ -377,10 +378,10 @@ func (s *State) InTheWay() []string {
 
 // overrule lets a merge ignore somebody's request for changes, because the user says so.
 func (m *machine) overrule(name string) {
-	if name == "" || slices.Contains(m.st.Review.Over, name) {
+	if name == "" || slices.Contains(m.Review.Over, name) {
 		return
 	}
-	m.st.Review.Over = append(m.st.Review.Over, name)
+	m.Review.Over = append(m.Review.Over, name)
 	m.note("over-"+name, "the request for changes by "+code(name)+
 		" is passed over: the user who runs this said `cco cruise resume --over`.")
 }
@@ -388,27 +389,27 @@ func (m *machine) overrule(name string) {
 // retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new
 // branch. Approvals were given for the old one, so every domain judges again, and the user is asked before a merge.
 func (m *machine) retargeted(base string) error {
-	if base == "" || base == m.st.Base.Branch {
+	if base == "" || base == m.Base.Branch {
 		return nil
 	}
-	before := m.st.Base.Branch
+	before := m.Base.Branch
 	if before == "" {
-		m.st.Base.Branch = base // a phase of an older cco did not record it
+		m.Base.Branch = base // a phase of an older cco did not record it
 		return nil
 	}
-	stage := m.st.Stage
-	from, done, err := attempt[string](m, StepBase, BaseIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
+	stage := m.Stage
+	from, done, err := attempt(m, StepBase, m.where())
 	if err != nil || !done {
 		return err
 	}
-	m.st.Base.Branch, m.st.Base.From, m.st.Review.Judgements, m.st.Base.Commit, m.st.Base.Began = base, from, nil, "", ""
-	m.note("base-"+base+"-"+abbrev(m.st.Head.Commit),
+	m.Base.Branch, m.Base.From, m.Review.Judgements, m.Base.Commit, m.Base.Began = base, from, nil, "", ""
+	m.note("base-"+base+"-"+abbrev(m.Head.Commit),
 		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
 	if stage == StageAsk {
 		return nil // it stays with its question, and the domains have no verdict
 	}
 	m.to(StageReview)
-	if m.st.Spec.Merge {
+	if m.Spec.Merge {
 		m.askWhy(fmt.Sprintf("the pull request goes into %q now, and no longer into %q: going on reviews it against that "+
 			"and merges it there", base, before), "it goes into another branch now, and was to be merged")
 	}
@@ -417,57 +418,58 @@ func (m *machine) retargeted(base string) error {
 
 // judge has the reviewer's own account give one verdict on the head, when every domain has finished with it.
 func (m *machine) judge() (bool, error) {
-	yes, overruled, others := m.st.verdicts()
+	yes, overruled, others := m.verdicts()
 	no := slices.Concat(overruled, others)
 	approve := len(no) == 0
-	if v := m.st.Review.Given; len(yes)+len(no) == 0 || v != nil && v.Head == m.st.Head.Commit && v.Approve == approve {
+	if v := m.Review.Given; len(yes)+len(no) == 0 || v != nil && v.Head == m.Head.Commit && v.Approve == approve {
 		return true, nil // it was said, or there is nothing to say because all skipped it
 	}
-	body := "Every domain approves of " + abbrev(m.st.Head.Commit) + "."
+	body := "Every domain approves of " + abbrev(m.Head.Commit) + "."
 	if !approve {
-		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head.Commit), strings.Join(no, ", "))
+		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.Head.Commit), strings.Join(no, ", "))
 	}
-	return m.postVerdict(Given{Head: m.st.Head.Commit, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head.Commit,
-		m.st.Life.Again), body)
+	return m.postVerdict(Given{Head: m.Head.Commit, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.Kind,
+		m.Head.Commit,
+		m.Life.Again), body)
 }
 
 // withdraw takes back an approval before more is pushed onto what it was for.
 func (m *machine) withdraw() (bool, error) {
-	v := m.st.Review.Given
-	if v == nil || !v.Approve || v.Head == m.st.Head.Commit || m.st.PR == nil {
+	v := m.Review.Given
+	if v == nil || !v.Approve || v.Head == m.Head.Commit || m.PR == nil {
 		return true, nil
 	}
-	return m.postVerdict(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.st.Kind, v.Head, m.st.Life.Again),
+	return m.postVerdict(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.Kind, v.Head, m.Life.Again),
 		"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
 }
 
 func (m *machine) postVerdict(v Given, key, body string) (bool, error) {
-	_, done, err := attempt[struct{}](m, StepVerdict, VerdictIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: key, Head: v.Head, Approve: v.Approve, Body: body,
+	_, done, err := attempt(m, StepVerdict, VerdictIn{
+		Where: m.where(), Key: key, Head: v.Head, Approve: v.Approve, Body: body,
 	})
 	if done {
-		m.st.Review.Given = &v
+		m.Review.Given = &v
 	}
 	return done, err
 }
 
 // note queues a comment for the pull request.
 func (m *machine) note(key, text string) {
-	if m.st.PR != nil && !slices.ContainsFunc(m.st.Outbox.Notes, func(n Note) bool { return n.Key == key }) {
-		m.st.Outbox.Notes = append(m.st.Outbox.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
+	if m.PR != nil && !slices.ContainsFunc(m.Outbox.Notes, func(n Note) bool { return n.Key == key }) {
+		m.Outbox.Notes = append(m.Outbox.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
 	}
 }
 
 // postNotes posts the queued comments. One that can't be posted is only in status and log: no phase stops for it.
 func (m *machine) postNotes() error {
-	for len(m.st.Outbox.Notes) > 0 && m.st.Stage != StageEnded {
-		n := m.st.Outbox.Notes[0]
-		_, failed, done, err := persist[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+	for len(m.Outbox.Notes) > 0 && m.Stage != StageEnded {
+		n := m.Outbox.Notes[0]
+		_, failed, done, err := persist(m, StepSay, SayIn{Where: m.where(),
 			Key: n.Key, Text: n.Text})
 		if err != nil || !done && failed == nil {
 			return err
 		}
-		m.st.Outbox.Notes = slices.DeleteFunc(m.st.Outbox.Notes, func(o Note) bool { return o.Key == n.Key })
+		m.Outbox.Notes = slices.DeleteFunc(m.Outbox.Notes, func(o Note) bool { return o.Key == n.Key })
 	}
 	return nil
 }

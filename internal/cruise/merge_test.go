@@ -251,11 +251,11 @@ func TestAMergeThatIsFoundDoneEndsAsOurs(t *testing.T) {
 		"of another commit":   {StageMerge, "c2", ""},
 		"before we wanted to": {StageWatch, "c1", ""},
 	} {
-		m := &machine{head: c.head, st: &State{Stage: c.stage, Review: Review{Approval: &Approval{Commit: "c1",
+		m := &machine{head: c.head, State: &State{Stage: c.stage, Review: Review{Approval: &Approval{Commit: "c1",
 			Words: "Every domain approved of c1."}}}}
 		m.conclude(PullMerged)
-		if m.st.End != EndMerged || m.st.EndWords != c.want {
-			t.Errorf("%s: %s, %q", name, m.st.End, m.st.EndWords)
+		if m.End != EndMerged || m.EndWords != c.want {
+			t.Errorf("%s: %s, %q", name, m.End, m.EndWords)
 		}
 	}
 }

@@ -22,7 +22,7 @@ const (
 // machine is a phase at work.
 type machine struct {
 	Run
-	st    *State
+	*State
 	heard time.Time // when the last comment that needs action was made
 	asked bool      // somebody wants a look now
 	head  string    // the commit that the pull request is at, as the last look says
@@ -36,7 +36,7 @@ type machine struct {
 // Phase carries a phase on from its saved state until it has ended, or until the engine wants to go on with a new
 // history. It sees the world only through r.
 func Phase(r Run, st State) (State, error) {
-	m := &machine{Run: r, st: &st, due: !st.Looks.Next.IsZero() && st.looks()}
+	m := &machine{Run: r, State: &st, due: !st.Looks.Next.IsZero() && st.looks()}
 	st.adoptOlder()
 	if st.Started.IsZero() {
 		now, err := r.Now()
@@ -65,8 +65,8 @@ func Phase(r Run, st State) (State, error) {
 
 // live goes from stage to stage to the end.
 func (m *machine) live() error {
-	for m.st.Stage != StageEnded && !m.Full() {
-		if !m.st.inTurn() { // else what was sent is read after the turn, as if nothing had interrupted it
+	for m.Stage != StageEnded && !m.Full() {
+		if !m.inTurn() { // else what was sent is read after the turn, as if nothing had interrupted it
 			if err := m.drain(); err != nil {
 				return err
 			}
@@ -89,13 +89,13 @@ func (m *machine) live() error {
 
 func (m *machine) next() error {
 	m.told = ""
-	if m.st.Paused {
+	if m.Paused {
 		return m.pause()
 	}
-	if m.st.Foreign.Take != "" && !m.st.inTurn() {
+	if m.Foreign.Take != "" && !m.inTurn() {
 		return m.takeSide()
 	}
-	switch m.st.Stage {
+	switch m.Stage {
 	case StageName:
 		return m.name()
 	case StageOpen:
@@ -131,9 +131,9 @@ func (m *machine) next() error {
 
 // unknownStage waits in a stage that only a newer cco knows. An error would make the engine start over again and again.
 func (m *machine) unknownStage() error {
-	m.st.Waiting.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
-		"cleanup`", m.st.Stage)
-	m.st.Waiting.Stuck = m.st.Waiting.Trouble
+	m.Waiting.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
+		"cleanup`", m.Stage)
+	m.Waiting.Stuck = m.Waiting.Trouble
 	if err := m.save(); err != nil {
 		return err
 	}
@@ -148,11 +148,11 @@ func (m *machine) resume() error {
 	}
 	m.due = false
 	now, err := m.Now()
-	if err != nil || m.st.Paused || !m.st.looks() {
+	if err != nil || m.Paused || !m.looks() {
 		return err
 	}
-	m.st.Looks.Next, m.st.Looks.Backoff = m.st.Next(now)
-	if wait := min(m.st.Looks.Next.Sub(now), lastWait); wait > 0 { // a clock may have been set back
+	m.Looks.Next, m.Looks.Backoff = m.Next(now)
+	if wait := min(m.Looks.Next.Sub(now), lastWait); wait > 0 { // a clock may have been set back
 		return m.awaitEvent(wait)
 	}
 	return nil
@@ -170,7 +170,7 @@ const saveAgain = 30 * time.Second
 // record saves the state. It is all that a later life of the phase knows, so nothing else happens before that is done.
 func (m *machine) record(last bool) (saved Saved, err error) {
 	for wait := firstWait; ; wait = min(2*wait, saveAgain) {
-		err = m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st, Last: last}).Get(&saved)
+		err = m.Start(StepSave.Name, SaveIn{Phase: m.ID(), State: *m.State, Last: last}).Get(&saved)
 		if _, failed := errors.AsType[*StepError](err); !failed {
 			return saved, err
 		}
@@ -181,36 +181,36 @@ func (m *machine) record(last bool) (saved Saved, err error) {
 }
 
 func (m *machine) to(s Stage) {
-	m.st.Stage, m.st.Attempt.Number = s, 0
+	m.Stage, m.Attempt.Number = s, 0
 	m.over()
-	m.st.Waiting.Trouble, m.st.Waiting.For, m.st.Waiting.RefusedSince, m.st.Looks.Next = "", "", time.Time{}, time.Time{}
+	m.Waiting.Trouble, m.Waiting.For, m.Waiting.RefusedSince, m.Looks.Next = "", "", time.Time{}, time.Time{}
 }
 
 func (m *machine) end(e End, words string) {
-	m.st.End, m.st.EndWords = e, words
+	m.End, m.EndWords = e, words
 	m.to(StageEnding)
 }
 
 // active notes that something happened.
 func (m *machine) active() error {
 	now, err := m.Now()
-	m.st.LastActivity = now
+	m.LastActivity = now
 	return err
 }
 
 // idle ends a phase in which nothing has happened for too long.
 func (m *machine) idle() (bool, error) {
-	if m.st.Stage == StageEnding || m.st.Stage == StageCleaning {
+	if m.Stage == StageEnding || m.Stage == StageCleaning {
 		return false, nil // the reason for its end is already decided
 	}
 	now, err := m.Now()
 	if err != nil {
 		return false, err
 	}
-	if m.st.PR != nil && !m.seen(now) || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
+	if m.PR != nil && !m.seen(now) || m.Spec.Timeout <= 0 || now.Sub(m.LastActivity) < m.Spec.Timeout {
 		return false, nil
 	}
-	m.end(EndIdle, "Nothing happened for "+m.st.Spec.Timeout.String()+".")
+	m.end(EndIdle, "Nothing happened for "+m.Spec.Timeout.String()+".")
 	return true, nil
 }
 
@@ -221,26 +221,26 @@ func (m *machine) seen(now time.Time) bool {
 		return false
 	}
 	m.saw = false
-	if gap := now.Sub(m.st.Looks.Last); !m.st.Looks.Last.IsZero() && (m.st.Looks.Blind || gap > 2*lastWait) &&
-		m.st.Looks.Last.After(m.st.LastActivity) {
-		m.st.LastActivity = m.st.LastActivity.Add(gap)
+	if gap := now.Sub(m.Looks.Last); !m.Looks.Last.IsZero() && (m.Looks.Blind || gap > 2*lastWait) &&
+		m.Looks.Last.After(m.LastActivity) {
+		m.LastActivity = m.LastActivity.Add(gap)
 	}
-	m.st.Looks.Last, m.st.Looks.Blind = now, false
+	m.Looks.Last, m.Looks.Blind = now, false
 	return true
 }
 
 func (m *machine) name() error {
-	meta, done, err := attempt[Metadata](m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.st.Spec})
+	meta, done, err := attempt(m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.Spec})
 	if err != nil || !done {
 		return err
 	}
-	m.st.Meta = meta
+	m.Meta = meta
 	m.to(StageOpen)
 	return nil
 }
 
 func (m *machine) open() error {
-	if err := m.ensure(); err != nil || m.st.Stage != StageOpen {
+	if err := m.ensure(); err != nil || m.Stage != StageOpen {
 		return err
 	}
 	m.to(StageWork)
@@ -249,13 +249,13 @@ func (m *machine) open() error {
 
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
 func (m *machine) ensure() error {
-	w, done, err := attempt[Workspace](m, StepWorkspace,
-		WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head.Commit})
+	w, done, err := attempt(m, StepWorkspace,
+		WorkspaceIn{Phase: m.ID(), Spec: m.Spec, Branch: m.Meta.Branch, Head: m.Head.Commit})
 	if done {
-		if before := m.st.Workspace.Base; before != "" {
+		if before := m.Workspace.Base; before != "" {
 			w.Base = before // a new one begins at the last pushed commit; the work began earlier
 		}
-		m.st.Workspace = w
+		m.Workspace = w
 	}
 	return err
 }
@@ -268,28 +268,37 @@ func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err
 	if err = m.active(); err != nil {
 		return r, p, false, err
 	}
-	p, done, err = attempt[Published](m, StepPublish, m.publishIn())
+	p, done, err = attempt(m, StepPublish, m.publishIn())
 	if done {
-		m.st.Consent.Refused = p.Refused
+		m.Consent.Refused = p.Refused
 	}
 	return r, p, done, err
 }
 
+// where is what steps are told of the phase.
+func (m *machine) where() Where {
+	w := Where{Phase: m.ID(), Repo: m.Spec.Repo}
+	if m.PR != nil {
+		w.PR = m.PR.Number
+	}
+	return w
+}
+
 // key names a turn for ever.
 func (m *machine) key(name string) string {
-	return fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Life.Again, name)
+	return fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.Kind, m.Life.Again, name)
 }
 
 // job is what one agent is asked to do.
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
-		Key: m.key(name), Phase: m.ID(), Workspace: m.st.Workspace,
-		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Spent.Cost),
-		Kind: m.st.Kind, Round: m.st.Round,
+		Key: m.key(name), Phase: m.ID(), Workspace: m.Workspace,
+		Role: role, Worker: w, Prompt: prompt, Task: m.Spec.Task, MaxCost: max(0, m.Spec.MaxCost-m.Spent.Cost),
+		Kind: m.Kind, Round: m.Round,
 	}
 }
 
-func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Spent.Cost >= m.st.Spec.MaxCost }
+func (m *machine) spent() bool { return m.Spec.MaxCost > 0 && m.Spent.Cost >= m.Spec.MaxCost }
 
 // roughly marks a cost that is an estimate.
 func (s State) roughly() string {
@@ -304,12 +313,12 @@ func (m *machine) broke() bool {
 	if !m.spent() {
 		return false
 	}
-	m.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", m.st.Spent.Cost, m.st.roughly(), m.st.Spec.MaxCost))
+	m.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", m.Spent.Cost, m.roughly(), m.Spec.MaxCost))
 	return true
 }
 
 func (m *machine) work() error {
-	if err := m.ensure(); err != nil || m.st.Stage != StageWork {
+	if err := m.ensure(); err != nil || m.Stage != StageWork {
 		return err
 	}
 	now, err := m.Now()
@@ -317,32 +326,32 @@ func (m *machine) work() error {
 		return err
 	}
 	m.begin()
-	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt.Number), m.st.Spec.Planner,
-		authorPrompt(*m.st, now.Format(time.DateOnly)))
-	job.Message = m.st.Meta.Title
+	job := m.job(Author, "author-"+strconv.Itoa(m.Attempt.Number), m.Spec.Planner,
+		authorPrompt(*m.State, now.Format(time.DateOnly)))
+	job.Message = m.Meta.Title
 	report, published, done, err := m.turnAndPublish(job)
 	if err != nil || !done {
 		return err
 	}
 	m.over()
-	fault := authorFault(*m.st, report, published)
+	fault := authorFault(*m.State, report, published)
 	if fault == "" {
-		if m.st.Kind == Validating {
-			m.st.Outbox.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
+		if m.Kind == Validating {
+			m.Outbox.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
 		}
-		m.st.Outbox.Published = &published
+		m.Outbox.Published = &published
 		m.to(StagePublish)
 		return nil
 	}
 	if m.broke() {
 		return nil
 	}
-	if m.st.Attempt.Number < maxTries {
+	if m.Attempt.Number < maxTries {
 		return nil // again, from the start of the stage
 	}
-	m.st.Attempt.Number = 0
-	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.st.Spec.Planner.Agent, fault),
-		"the "+m.st.Spec.Planner.Agent+" agent did not do its work twice")
+	m.Attempt.Number = 0
+	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.Spec.Planner.Agent, fault),
+		"the "+m.Spec.Planner.Agent+" agent did not do its work twice")
 	return nil
 }
 

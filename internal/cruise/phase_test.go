@@ -304,7 +304,7 @@ func TestADiffPastItsBudgetAsks(t *testing.T) {
 }
 
 func TestAForgeThatIsDownIsWaitedFor(t *testing.T) {
-	for _, step := range []string{StepPush, StepPullRequest, StepPostReview, StepLook} {
+	for _, step := range []string{StepPush.Name, StepPullRequest.Name, StepPostReview.Name, StepLook.Name} {
 		t.Run(step, func(t *testing.T) {
 			w := &world{broken: map[string]error{step: errDown}}
 			w.agents = func(j Job) (Report, []Commit) { return unsure(j) }
@@ -334,7 +334,7 @@ func (h *healer) Start(step string, in any) Pending {
 }
 
 func TestAFailureThatDoesNotPassIsShown(t *testing.T) {
-	w := &world{agents: willing, broken: map[string]error{StepPush: errors.New("the token may not push")}}
+	w := &world{agents: willing, broken: map[string]error{StepPush.Name: errors.New("the token may not push")}}
 	st, _ := play(t, w, spec())
 	if st.End != EndIdle || len(w.pushes) != 1 {
 		t.Errorf("end %q, %d pushes", st.End, len(w.pushes))

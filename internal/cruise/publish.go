@@ -8,12 +8,12 @@ import (
 )
 
 func (m *machine) publishIn() PublishIn {
-	since := m.st.Head.Commit
+	since := m.Head.Commit
 	if since == "" {
-		since = m.st.Workspace.Base
+		since = m.Workspace.Base
 	}
 	in := PublishIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Since: since, Base: m.st.Base.From,
+		Where: m.where(), Workspace: m.Workspace, Since: since, Base: m.Base.From,
 	}
 	if f := m.baseToMerge(); f != nil {
 		in.Onto = strings.TrimPrefix(f.Comment, fromBase)
@@ -23,68 +23,68 @@ func (m *machine) publishIn() PublishIn {
 
 // recordPublished notes what came out of the workspace and will be pushed next.
 func (m *machine) recordPublished(p Published) {
-	if p.Head != "" && p.Head != m.st.Head.Commit {
-		m.st.Head.Before, m.st.Head.Commit = m.st.Head.Commit, p.Head
+	if p.Head != "" && p.Head != m.Head.Commit {
+		m.Head.Before, m.Head.Commit = m.Head.Commit, p.Head
 	}
-	if p.Plan != "" && m.st.Plan == "" {
-		m.st.Plan = p.Plan
+	if p.Plan != "" && m.Plan == "" {
+		m.Plan = p.Plan
 	}
 	if p.Onto != "" {
-		m.st.Base.From = p.Onto // what is reviewed begins there now
+		m.Base.From = p.Onto // what is reviewed begins there now
 	}
-	if m.st.red() {
-		m.st.Checks.RedTests = p.Tests
+	if m.red() {
+		m.Checks.RedTests = p.Tests
 	}
-	m.st.Head.Lines = p.Lines
-	m.st.Outbox.Told, m.st.Outbox.Kinds = p.Told, p.Kinds
+	m.Head.Lines = p.Lines
+	m.Outbox.Told, m.Outbox.Kinds = p.Told, p.Kinds
 }
 
 // tell keeps one comment on the pull request about what a person must know of the change.
 func (m *machine) tell() (bool, error) {
-	if m.st.PR == nil || m.st.Outbox.Told == m.st.Outbox.Said {
+	if m.PR == nil || m.Outbox.Told == m.Outbox.Said {
 		return true, nil
 	}
-	text := m.st.Outbox.Told
+	text := m.Outbox.Told
 	if text == "" {
 		text = "**cco**: there is nothing more in this change that a person must know before merging it."
 	}
-	_, done, err := attempt[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+	_, done, err := attempt(m, StepSay, SayIn{Where: m.where(),
 		Key: "gate", Text: text, Keep: true})
 	if done {
-		m.st.Outbox.Said = m.st.Outbox.Told
+		m.Outbox.Said = m.Outbox.Told
 	}
 	return done, err
 }
 
 // publish pushes the first commits of a kind and makes sure that there is a pull request.
 func (m *machine) publish() error {
-	if p := m.st.Outbox.Published; p != nil {
+	if p := m.Outbox.Published; p != nil {
 		if may, err := m.mayPush(*p); err != nil || !may {
 			return err
 		}
 		m.recordPublished(*p)
-		m.st.Outbox.Published = nil
+		m.Outbox.Published = nil
 	}
 	if pushed, err := m.push(); err != nil || !pushed {
 		return err
 	}
-	if m.st.PR == nil && m.st.Head.Commit != m.st.Workspace.Base {
-		pr, done, err := attempt[PullRequest](m, StepPullRequest, PullRequestIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Title: m.st.Meta.Title, Body: prBody(*m.st),
-			Draft: m.st.Spec.Draft,
+	if m.PR == nil && m.Head.Commit != m.Workspace.Base {
+		pr, done, err := attempt(m, StepPullRequest, PullRequestIn{
+			Where: m.where(), Branch: m.Meta.Branch, Title: m.Meta.Title, Body: prBody(*m.State),
+			Draft: m.Spec.Draft,
 		})
 		if err != nil || !done {
 			return err
 		}
-		m.st.PR, m.st.Base.Branch = &pr, pr.Base
+		m.PR, m.Base.Branch = &pr, pr.Base
 	}
 	if told, err := m.tell(); err != nil || !told {
 		return err
 	}
-	if m.st.Outbox.Report != "" && m.st.PR != nil {
-		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("report-%s-%d", m.st.Kind, m.st.Life.Again),
-			Text: "**cco**: the project's checks, as the " + m.st.Spec.Planner.Agent + " agent reports them:\n\n" + m.st.Outbox.Report,
+	if m.Outbox.Report != "" && m.PR != nil {
+		_, done, err := attempt(m, StepSay, SayIn{
+			Where: m.where(), Key: fmt.Sprintf("report-%s-%d", m.Kind, m.Life.Again),
+			Text: "**cco**: the project's checks, as the " + m.Spec.Planner.Agent + " agent reports them:\n\n" + m.Outbox.Report,
 		})
 		if err != nil || !done {
 			return err
@@ -112,20 +112,20 @@ func prBody(st State) string {
 func code(name string) string { return "`" + strings.ReplaceAll(Harmless(name), "`", "") + "`" }
 
 func (m *machine) push() (bool, error) {
-	if m.st.Head.Commit == "" || m.st.Head.Commit == m.st.Workspace.Base {
+	if m.Head.Commit == "" || m.Head.Commit == m.Workspace.Base {
 		return true, nil
 	}
 	if done, err := m.withdraw(); err != nil || !done {
 		return false, err
 	}
-	pushed, done, err := attempt[Pushed](m, StepPush, PushIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.Head.Before, New: m.st.Head.Commit, Anew: m.st.Head.Anew,
+	pushed, done, err := attempt(m, StepPush, PushIn{
+		Where: m.where(), Branch: m.Meta.Branch, Old: m.Head.Before, New: m.Head.Commit, Anew: m.Head.Anew,
 	})
-	if done && m.st.Head.Pushed != m.st.Head.Commit {
-		m.st.Head.Pushed, m.st.Head.PushedAt = m.st.Head.Commit, pushed.At
+	if done && m.Head.Pushed != m.Head.Commit {
+		m.Head.Pushed, m.Head.PushedAt = m.Head.Commit, pushed.At
 	}
 	if done {
-		m.st.Head.Anew = false
+		m.Head.Anew = false
 	}
 	return done, err
 }

@@ -10,29 +10,29 @@ import (
 
 // fix runs one round: a fresh fixer, its commits pushed, its answers posted.
 func (m *machine) fix() error {
-	if !m.st.Attempt.Underway && m.stopsBeforeRound() {
+	if !m.Attempt.Underway && m.stopsBeforeRound() {
 		return nil
 	}
-	if err := m.ensure(); err != nil || m.st.Stage != StageFix {
+	if err := m.ensure(); err != nil || m.Stage != StageFix {
 		return err
 	}
-	if m.st.Attempt.Number == 0 {
-		if err := m.lookBeforeRound(); err != nil || m.st.Stage != StageFix {
+	if m.Attempt.Number == 0 {
+		if err := m.lookBeforeRound(); err != nil || m.Stage != StageFix {
 			return err
 		}
 		if left, err := m.dropWithdrawn(); err != nil || !left {
 			return err
 		}
-		m.st.Round++
+		m.Round++
 	}
 	m.begin()
 	if done, err := m.lend(); err != nil || !done {
 		return err
 	}
-	open := m.st.Ledger.OpenOnes()
-	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt.Number)
-	job := m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open))
-	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.st.Round, m.st.Attempt.Number)
+	open := m.Ledger.OpenOnes()
+	name := fmt.Sprintf("fix-%d-%d", m.Round, m.Attempt.Number)
+	job := m.job(Fixer, name, m.Spec.Fixer, fixPrompt(*m.State, open))
+	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.Round, m.Attempt.Number)
 	for _, f := range open {
 		job.Findings = append(job.Findings, f.ID)
 	}
@@ -52,7 +52,7 @@ func (m *machine) fix() error {
 	if done, err := m.attribute(published.Commits, job, report); err != nil || !done {
 		return err
 	}
-	m.st.Outbox.Published, m.st.Outbox.Replies = &published, append(m.st.Outbox.Replies, said...)
+	m.Outbox.Published, m.Outbox.Replies = &published, append(m.Outbox.Replies, said...)
 	m.to(StageAnswer)
 	return nil
 }
@@ -64,7 +64,7 @@ func (m *machine) attribute(commits []Commit, turn Job, r Report) (done bool, er
 	if at < 0 {
 		return true, nil
 	}
-	open := slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool {
+	open := slices.DeleteFunc(m.Ledger.OpenOnes(), func(f Finding) bool {
 		return slices.ContainsFunc(commits, func(c Commit) bool {
 			return slices.Contains(c.Findings, f.ID) ||
 				slices.ContainsFunc(c.Declined, func(d Reason) bool { return d.Finding == f.ID })
@@ -84,7 +84,7 @@ func (m *machine) attribute(commits []Commit, turn Job, r Report) (done bool, er
 	case len(turn.Findings) == 1 && len(open) == 1:
 		ids = turn.Findings
 	case len(open) > 0 && !m.spent():
-		job := m.job(Reviewer, fmt.Sprintf("which-%d", m.st.Round), m.st.Spec.Fixer, whichPrompt(commits[at], open))
+		job := m.job(Reviewer, fmt.Sprintf("which-%d", m.Round), m.Spec.Fixer, whichPrompt(commits[at], open))
 		answer, done, err := m.turn(job)
 		if err != nil || !done {
 			return false, err
@@ -101,12 +101,12 @@ func (m *machine) attribute(commits []Commit, turn Job, r Report) (done bool, er
 
 // lookBeforeRound sees what others pushed or said until now, before a fixer is paid for something else.
 func (m *machine) lookBeforeRound() error {
-	if m.st.PR == nil {
+	if m.PR == nil {
 		return nil
 	}
 	m.asked = true
 	_, err := m.look()
-	if err == nil && m.st.Stage == StageFix && (!m.saw || m.unsure()) {
+	if err == nil && m.Stage == StageFix && (!m.saw || m.unsure()) {
 		m.to(StageWatch) // the next look may say more
 	}
 	return err
@@ -118,7 +118,7 @@ func (m *machine) dropWithdrawn() (bool, error) {
 	var ids, gone []string
 	var checks Checked
 	failed := false
-	for _, f := range m.st.Ledger.OpenOnes() {
+	for _, f := range m.Ledger.OpenOnes() {
 		if failed = failed || f.Check != ""; f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
 			ids = append(ids, f.Comment)
 		}
@@ -126,7 +126,7 @@ func (m *machine) dropWithdrawn() (bool, error) {
 	done := true
 	var err error
 	if len(ids) > 0 {
-		gone, done, err = attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
+		gone, done, err = attempt(m, StepCheck, CheckIn{Where: m.where(),
 			Comments: ids})
 	}
 	if failed && err == nil && done {
@@ -135,13 +135,13 @@ func (m *machine) dropWithdrawn() (bool, error) {
 	if err != nil || !done {
 		return false, err
 	}
-	for i := range m.st.Ledger.Findings {
-		f := &m.st.Ledger.Findings[i]
-		if f.State == Open && (slices.Contains(gone, f.Comment) || checks.green(m.st.Head.Commit, f.Check)) {
+	for i := range m.Ledger.Findings {
+		f := &m.Ledger.Findings[i]
+		if f.State == Open && (slices.Contains(gone, f.Comment) || checks.green(m.Head.Commit, f.Check)) {
 			f.State = Dropped
 		}
 	}
-	if len(m.st.Ledger.OpenOnes()) > 0 {
+	if len(m.Ledger.OpenOnes()) > 0 {
 		return true, nil
 	}
 	m.to(StageWatch)
@@ -153,7 +153,7 @@ func (m *machine) inWords(open []Finding, r Report) (list []Reply) {
 	words := answersIn(r.Answer)
 	for _, f := range open {
 		if text := words[f.ID]; r.OK && f.Domain == "" && text != "" {
-			m.st.Ledger.Settle(f.ID, Answered, "", "")
+			m.Ledger.Settle(f.ID, Answered, "", "")
 			list = append(list, Reply{Finding: f.ID, Comment: f.Comment, Text: text})
 		}
 	}
@@ -165,16 +165,16 @@ func (m *machine) stopsBeforeRound() bool {
 	if m.broke() {
 		return true
 	}
-	if m.st.Attempt.Number > 0 {
+	if m.Attempt.Number > 0 {
 		return false // this round has begun
 	}
-	if m.st.Spec.MaxRounds > 0 && m.st.Round >= m.st.Spec.MaxRounds {
-		m.end(EndRounds, strconv.Itoa(m.st.Round)+" rounds were run.")
+	if m.Spec.MaxRounds > 0 && m.Round >= m.Spec.MaxRounds {
+		m.end(EndRounds, strconv.Itoa(m.Round)+" rounds were run.")
 		return true
 	}
-	why := m.st.Ledger.Circles()
-	if why == "" && m.st.Head.MaxLines > 0 && m.st.Head.Lines > m.st.Head.MaxLines {
-		why = fmt.Sprintf("the change has grown to %d lines, more than %d", m.st.Head.Lines, m.st.Head.MaxLines)
+	why := m.Ledger.Circles()
+	if why == "" && m.Head.MaxLines > 0 && m.Head.Lines > m.Head.MaxLines {
+		why = fmt.Sprintf("the change has grown to %d lines, more than %d", m.Head.Lines, m.Head.MaxLines)
 	}
 	if why != "" {
 		m.askWhy("this goes in circles: "+why, "this goes in circles: findings come back, or the change grows too large")
@@ -185,7 +185,7 @@ func (m *machine) stopsBeforeRound() bool {
 
 // nothingDone handles a round without a commit: nothing is reported as fixed.
 func (m *machine) nothingDone(r Report, p Published) error {
-	if m.broke() || m.st.Attempt.Number < maxTries {
+	if m.broke() || m.Attempt.Number < maxTries {
 		return nil
 	}
 	why := or(r.Error, "it failed")
@@ -197,10 +197,10 @@ func (m *machine) nothingDone(r Report, p Published) error {
 	case r.OK:
 		why = "it committed nothing"
 	}
-	m.st.Attempt.Number = 0
-	m.st.Round-- // if a person lets it run again, it has the same number
-	m.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", m.st.Spec.Fixer.Agent, why),
-		"the fixer "+m.st.Spec.Fixer.Agent+" did not do its work twice")
+	m.Attempt.Number = 0
+	m.Round-- // if a person lets it run again, it has the same number
+	m.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", m.Spec.Fixer.Agent, why),
+		"the fixer "+m.Spec.Fixer.Agent+" did not do its work twice")
 	return nil
 }
 
@@ -216,7 +216,7 @@ func refused(p Published) string {
 
 // answer pushes the commits of a round and replies to its findings.
 func (m *machine) answer() error {
-	p := m.st.Outbox.Published
+	p := m.Outbox.Published
 	if p == nil {
 		m.to(StageReview)
 		return nil
@@ -236,14 +236,14 @@ func (m *machine) answer() error {
 			return err
 		}
 	}
-	for _, f := range m.st.Ledger.OpenOnes() {
+	for _, f := range m.Ledger.OpenOnes() {
 		if r, ok := m.outcome(f, *p); ok {
-			m.st.Outbox.Replies = append(m.st.Outbox.Replies, r)
+			m.Outbox.Replies = append(m.Outbox.Replies, r)
 		}
 	}
-	if len(m.st.Outbox.Replies) > 0 {
-		if _, done, err := attempt[struct{}](m, StepAnswer, AnswerIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Outbox.Replies,
+	if len(m.Outbox.Replies) > 0 {
+		if _, done, err := attempt(m, StepAnswer, AnswerIn{
+			Where: m.where(), Round: m.Round, Answers: m.Outbox.Replies,
 			Kind: m.laterKind(), Head: headOf(*p),
 		}); err != nil || !done {
 			return err
@@ -253,10 +253,10 @@ func (m *machine) answer() error {
 	for _, c := range p.Commits {
 		files = append(files, c.Files...)
 	}
-	m.st.Ledger.Stir(files)
-	m.st.Ledger.Close()
-	m.st.Outbox.Published, m.st.Outbox.Replies = nil, nil
-	m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
+	m.Ledger.Stir(files)
+	m.Ledger.Close()
+	m.Outbox.Published, m.Outbox.Replies = nil, nil
+	m.Looks.Backoff = m.Looks.Backoff.Reset()
 	m.to(StageReview)
 	return nil
 }
@@ -272,17 +272,17 @@ func headOf(p Published) string {
 // laterKind is the present kind if a task is past its first. It is part of an answer's name: the same finding in the
 // same round of another kind needs another answer.
 func (m *machine) laterKind() Kind {
-	if m.st.Kind == m.st.Spec.Kind {
+	if m.Kind == m.Spec.Kind {
 		return ""
 	}
-	return m.st.Kind
+	return m.Kind
 }
 
 // stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one
 // that was: the person who closed it did not see that work. It is kept in the user's repository.
 func (m *machine) stillOpen() (bool, error) {
-	news, done, err := attempt[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Mark: m.st.Inbox.Mark, Now: true})
+	news, done, err := attempt(m, StepLook, LookIn{Where: m.where(),
+		Mark: m.Inbox.Mark, Now: true})
 	if err != nil || !done {
 		return false, err
 	}
@@ -292,26 +292,26 @@ func (m *machine) stillOpen() (bool, error) {
 	}
 	m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the "+
 		"repository that the phase was started in.",
-		m.st.Round, m.st.Workspace.Session))
-	m.st.Outbox.Published = nil
+		m.Round, m.Workspace.Session))
+	m.Outbox.Published = nil
 	return false, nil
 }
 
 // nobodyPushed joins what others pushed while the fixer was at work, or asks, and says whether the round can be pushed.
 func (m *machine) nobodyPushed(news News) (bool, error) {
-	before := m.st.Outbox.Published.Head
+	before := m.Outbox.Published.Head
 	m.head = news.Head
-	if news.Head == before && before != m.st.Head.Commit {
+	if news.Head == before && before != m.Head.Commit {
 		return true, nil // an earlier life pushed it and died before it could say so
 	}
-	if err := m.otherHands(news.Updated); err != nil || m.st.Stage != StageAnswer {
+	if err := m.otherHands(news.Updated); err != nil || m.Stage != StageAnswer {
 		return false, err
 	}
 	if m.unsure() {
 		_, err := m.waitOut("the forge does not say yet who pushed "+abbrev(m.head), firstWait)
 		return false, err
 	}
-	return m.st.Outbox.Published.Head == before, nil // the stage begins again with a head that joins both
+	return m.Outbox.Published.Head == before, nil // the stage begins again with a head that joins both
 }
 
 // outcome gives the reply to a finding after a round. A finding that no commit names stays open and gets no reply.
@@ -323,7 +323,7 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 		if !slices.Contains(c.Findings, f.ID) || len(c.Files) == 0 {
 			continue
 		}
-		m.st.Ledger.Settle(f.ID, Fixed, "", c.ID)
+		m.Ledger.Settle(f.ID, Fixed, "", c.ID)
 		touches := f.Path == "" || slices.Contains(c.Files, path.Clean(f.Path))
 		text := fmt.Sprintf("Done in %s: %s", abbrev(c.ID), Harmless(c.Subject))
 		if !touches {
@@ -334,7 +334,7 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 	for _, c := range p.Commits {
 		for _, d := range c.Declined {
 			if d.Finding == f.ID && strings.TrimSpace(d.Text) != "" {
-				m.st.Ledger.Settle(f.ID, Declined, Harmless(d.Text), c.ID)
+				m.Ledger.Settle(f.ID, Declined, Harmless(d.Text), c.ID)
 				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + Harmless(d.Text)}, true
 			}
 		}

@@ -62,9 +62,9 @@ type Event struct {
 }
 
 // do begins a step and waits for it.
-func do[O any](r Run, step string, in any) (out O, err error) {
-	if err := r.Start(step, in).Get(&out); err != nil {
-		return out, fmt.Errorf("%s: %w", step, err)
+func do[I, O any](r Run, step Step[I, O], in I) (out O, err error) {
+	if err := r.Start(step.Name, in).Get(&out); err != nil {
+		return out, fmt.Errorf("%s: %w", step.Name, err)
 	}
 	return out, nil
 }

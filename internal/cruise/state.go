@@ -230,14 +230,10 @@ func (s *State) hold(c Comment) {
 	}
 }
 
-// judge replaces a domain's last verdict with a new one.
-func (s *State) judge(j Judgement) {
-	i := slices.IndexFunc(s.Review.Judgements, func(old Judgement) bool { return old.Domain == j.Domain })
-	if i < 0 {
-		s.Review.Judgements = append(s.Review.Judgements, j)
-		return
-	}
-	s.Review.Judgements[i] = j
+// record replaces a domain's last verdict with a new one.
+func (r *Review) record(j Judgement) {
+	r.Judgements = slices.DeleteFunc(r.Judgements, func(old Judgement) bool { return old.Domain == j.Domain })
+	r.Judgements = append(r.Judgements, j)
 }
 
 // verdicts sorts the domains by what they say of the present head: those that approve, that want only what was declined
@@ -310,7 +306,10 @@ func (s *State) Domain() string {
 		return ""
 	}
 	for _, d := range s.Spec.Domains {
-		if !slices.ContainsFunc(s.Review.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head.Commit }) {
+		if !slices.ContainsFunc(s.Review.Judgements, func(j Judgement) bool {
+			return j.Domain == d &&
+				j.Head == s.Head.Commit
+		}) {
 			return d
 		}
 	}

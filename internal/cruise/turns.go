@@ -61,31 +61,33 @@ func (s *State) turnOf(key string) *Turn {
 
 // inTurn says that an agent may be at work, or that nothing was made yet of what it did.
 func (s *State) inTurn() bool {
-	return (s.Attempt.Underway || len(s.Attempt.Turns) > 0) && slices.Contains([]Stage{StageWork, StageFix, StageReview}, s.Stage)
+	return (s.Attempt.Underway || len(s.Attempt.Turns) > 0) && slices.Contains([]Stage{StageWork, StageFix, StageReview},
+		s.Stage)
 }
 
 // adoptOlder makes out what an older cco did not save: that an attempt is under way which waits out trouble.
 func (s *State) adoptOlder() {
 	writes := s.Stage == StageWork || s.Stage == StageFix
-	s.Attempt.Underway = s.Attempt.Underway || writes && s.Attempt.Number > 0 && s.Waiting.Trouble != "" && len(s.Attempt.Turns) == 0
+	s.Attempt.Underway = s.Attempt.Underway || writes && s.Attempt.Number > 0 && s.Waiting.Trouble != "" &&
+		len(s.Attempt.Turns) == 0
 }
 
 // begin begins an attempt, unless one is under way.
 func (m *machine) begin() {
-	if !m.st.Attempt.Underway {
-		m.st.Attempt.Number, m.st.Attempt.Underway = m.st.Attempt.Number+1, true
+	if !m.Attempt.Underway {
+		m.Attempt.Number, m.Attempt.Underway = m.Attempt.Number+1, true
 	}
 }
 
 // over ends an attempt: something was made of what its turns did, and they are not asked for again.
-func (m *machine) over() { m.st.Attempt.Underway, m.st.Attempt.Turns = false, nil }
+func (m *machine) over() { m.Attempt.Underway, m.Attempt.Turns = false, nil }
 
 // pay counts what a turn has cost, once for its key.
 func (m *machine) pay(key string, r Report) {
-	t := m.st.turnOf(key)
-	m.st.Spent.Cost += r.Cost - t.Cost
-	m.st.Spent.Tokens += r.Tokens - t.Tokens
-	m.st.Spent.Estimate = m.st.Spent.Estimate || r.Estimate
+	t := m.turnOf(key)
+	m.Spent.Cost += r.Cost - t.Cost
+	m.Spent.Tokens += r.Tokens - t.Tokens
+	m.Spent.Estimate = m.Spent.Estimate || r.Estimate
 	t.Over, t.Cost, t.Tokens = true, r.Cost, r.Tokens
 }
 
@@ -100,19 +102,19 @@ func waitAfter(tries int) time.Duration {
 
 // turn runs an agent's job. While its model is down the phase waits and tries again.
 func (m *machine) turn(job Job) (r Report, done bool, err error) {
-	for of := job.Key; ; m.st.again(of) {
-		job.Key = m.st.try(of)
+	for of := job.Key; ; m.again(of) {
+		job.Key = m.try(of)
 		if err := m.save(); err != nil {
 			return r, false, err
 		}
-		if r, done, err = attempt[Report](m, StepWork, job); err != nil || !done {
+		if r, done, err = attempt(m, StepWork, job); err != nil || !done {
 			return r, false, err
 		}
 		if m.pay(job.Key, r); r.OK || !r.Transient || m.spent() {
 			return r, true, nil
 		}
 		if same, err := m.waitOut("the model of "+job.Worker.Agent+": "+r.Error,
-			waitAfter(len(m.st.tries(of)))); err != nil || !same {
+			waitAfter(len(m.tries(of)))); err != nil || !same {
 			return r, false, err
 		}
 	}

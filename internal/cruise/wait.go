@@ -108,25 +108,25 @@ func (s State) Next(now time.Time) (time.Time, Backoff) {
 
 // waitLooking is waitShown for a phase whose look has found nothing to do.
 func (m *machine) waitLooking() error {
-	wait := m.st.Looks.Backoff.Interval()
-	if m.known == nil || m.st.Waiting.Trouble != "" || m.unsure() {
+	wait := m.Looks.Backoff.Interval()
+	if m.known == nil || m.Waiting.Trouble != "" || m.unsure() {
 		return m.waitShown(wait)
 	}
 	if err := m.showWait(wait); err != nil {
 		return err
 	}
-	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.st.Looks.Next, Pace: m.st.Looks.Backoff,
-		Until: m.st.Looks.Next.Add(longestWait)}
-	if idle := m.st.LastActivity.Add(m.st.Spec.Timeout); m.st.Spec.Timeout > 0 && idle.Before(w.Until) {
+	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.Looks.Next, Pace: m.Looks.Backoff,
+		Until: m.Looks.Next.Add(longestWait)}
+	if idle := m.LastActivity.Add(m.Spec.Timeout); m.Spec.Timeout > 0 && idle.Before(w.Until) {
 		w.Until = idle
 	}
 	e, looked, err := m.Await(w)
 	if err != nil {
 		return err
 	}
-	if looked.After(m.st.Looks.Last) {
-		m.st.Looks.Last = looked
-		_, m.st.Looks.Backoff = latest(w.Due, w.Pace, looked)
+	if looked.After(m.Looks.Last) {
+		m.Looks.Last = looked
+		_, m.Looks.Backoff = latest(w.Due, w.Pace, looked)
 	}
 	if e == nil {
 		return nil

@@ -15,13 +15,13 @@ const forever = 24 * time.Hour
 func (m *machine) watch() error {
 	quiets := 0
 	var until time.Time // more comments are waited for, whatever ends a wait for an event before
-	for m.st.Stage == StageWatch && !m.st.Paused && !m.Full() {
+	for m.Stage == StageWatch && !m.Paused && !m.Full() {
 		fresh, err := m.look()
-		if err != nil || m.st.Stage != StageWatch {
+		if err != nil || m.Stage != StageWatch {
 			return err
 		}
-		disputed := slices.ContainsFunc(m.st.Ledger.Findings, Finding.disputed)
-		if (disputed || m.st.failedReview() != nil) && len(m.st.Ledger.OpenOnes()) == 0 {
+		disputed := slices.ContainsFunc(m.Ledger.Findings, Finding.disputed)
+		if (disputed || m.failedReview() != nil) && len(m.Ledger.OpenOnes()) == 0 {
 			m.to(StageReview) // of a phase that ended while it asked about that
 			return nil
 		}
@@ -32,7 +32,7 @@ func (m *machine) watch() error {
 				return err
 			}
 			if fresh {
-				m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
+				m.Looks.Backoff = m.Looks.Backoff.Reset()
 				quiets++
 				until = now.Add(m.quiet(now))
 			}
@@ -41,12 +41,12 @@ func (m *machine) watch() error {
 			}
 			fresh = wait > 0
 		}
-		calm := m.st.Waiting.Trouble == "" && !m.unsure()
-		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && calm {
+		calm := m.Waiting.Trouble == "" && !m.unsure()
+		if len(m.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && calm {
 			m.to(StageFix)
 			return nil
 		}
-		if a := m.st.approval(); !fresh && calm && a != nil {
+		if a := m.approval(); !fresh && calm && a != nil {
 			m.approve(*a)
 			return nil
 		}
@@ -61,8 +61,8 @@ func (m *machine) watch() error {
 		if err != nil {
 			return err
 		}
-		if !fresh && !m.asked && m.st.Stage == StageWatch {
-			m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
+		if !fresh && !m.asked && m.Stage == StageWatch {
+			m.Looks.Backoff = m.Looks.Backoff.Slower()
 		}
 	}
 	return nil
@@ -71,9 +71,9 @@ func (m *machine) watch() error {
 // quiet is how long to wait for more comments: until the last one is old enough by the forge's own clock.
 func (m *machine) quiet(now time.Time) time.Duration {
 	if m.heard.IsZero() {
-		return m.st.Spec.quiet()
+		return m.Spec.quiet()
 	}
-	return min(m.heard.Add(m.st.Spec.quiet()).Sub(now), m.st.Spec.quiet())
+	return min(m.heard.Add(m.Spec.quiet()).Sub(now), m.Spec.quiet())
 }
 
 // waitShown waits for an event, and shows until when.
@@ -89,31 +89,31 @@ func (m *machine) showWait(wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	m.st.Looks.Next = now.Add(wait)
+	m.Looks.Next = now.Add(wait)
 	return m.save()
 }
 
 func (m *machine) lookIn() LookIn {
-	return LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Inbox.Mark}
+	return LookIn{Where: m.where(), Mark: m.Inbox.Mark}
 }
 
 // look reads what was said and done, and says whether there is something new to do.
 func (m *machine) look() (fresh bool, err error) {
 	in := m.lookIn()
 	in.Now, m.asked, m.known = m.asked, false, nil
-	news, err := do[News](m, StepLook, in)
+	news, err := do(m, StepLook, in)
 	if failure, ok := errors.AsType[*StepError](err); ok {
-		m.st.Waiting.Trouble = StepLook + ": " + failure.Msg // the next look may succeed
+		m.Waiting.Trouble = StepLook.Name + ": " + failure.Msg // the next look may succeed
 		if !failure.Temporary {
-			m.st.Waiting.Stuck = m.st.Waiting.Trouble
+			m.Waiting.Stuck = m.Waiting.Trouble
 		}
-		m.st.Looks.Blind, m.saw = true, false
+		m.Looks.Blind, m.saw = true, false
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	m.st.Waiting.Trouble = ""
+	m.Waiting.Trouble = ""
 	m.head, m.yes, m.saw, m.known = news.Head, nil, true, &news
 	for _, c := range news.Comments {
 		took, err := m.recordComment(c)
@@ -124,8 +124,8 @@ func (m *machine) look() (fresh bool, err error) {
 	}
 	m.renamed(news.Branch)
 	// The mark moves only when every comment before it is in the ledger, is held, or needs no action.
-	m.st.Inbox.Mark = news.Mark
-	if m.conclude(news.State); m.st.Stage == StageEnding {
+	m.Inbox.Mark = news.Mark
+	if m.conclude(news.State); m.Stage == StageEnding {
 		return false, nil
 	}
 	if err := m.retargeted(news.Base); err != nil {
@@ -139,19 +139,19 @@ func (m *machine) look() (fresh bool, err error) {
 
 // renamed follows a branch that was renamed on the forge: the request has its new name. A deleted branch has none.
 func (m *machine) renamed(branch string) {
-	if branch != "" && branch != m.st.Meta.Branch && !strings.HasPrefix(branch, "refs/") &&
+	if branch != "" && branch != m.Meta.Branch && !strings.HasPrefix(branch, "refs/") &&
 		!strings.HasPrefix(branch, "-") {
-		m.st.Meta.Branch = branch
+		m.Meta.Branch = branch
 	}
 }
 
 // recordComment handles one comment and says whether it is work.
 func (m *machine) recordComment(c Comment) (bool, error) {
-	if c.Ours || !m.st.rememberComment(c.ID) {
+	if c.Ours || !m.rememberComment(c.ID) {
 		return false, nil
 	}
-	bot := c.Bot && !m.st.names(c.Author)
-	if !m.st.Trusts(c) || bot || c.Foreign {
+	bot := c.Bot && !m.names(c.Author)
+	if !m.Trusts(c) || bot || c.Foreign {
 		switch {
 		case bot:
 			c.Why = "a bot, which gives work only if --trust names it"
@@ -159,28 +159,28 @@ func (m *machine) recordComment(c Comment) (bool, error) {
 			c.Why = "it has the marker of a cco with another key: carry that over with `cco cruise key show` and `key set`"
 		}
 		if !OnlyMarkers(c.Body) {
-			m.st.hold(c)
+			m.hold(c)
 		}
 		return false, nil
 	}
 	if err := m.active(); err != nil {
 		return false, err
 	}
-	if m.st.Inbox.First == "" {
-		m.st.Inbox.First = c.URL
+	if m.Inbox.First == "" {
+		m.Inbox.First = c.URL
 	}
 	switch {
 	case Complete(c.Body):
 		if err := m.complete(c); err != nil {
 			return false, err
 		}
-	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.st.Head.Commit || c.Commit == m.head):
+	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.Head.Commit || c.Commit == m.head):
 		if m.yes == nil || !m.yes.Word {
 			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author +
 				" approved of " + abbrev(c.Commit) + "."}
 		}
 	}
-	if before := m.st.Ledger.Said(c.ID); before != nil {
+	if before := m.Ledger.Said(c.ID); before != nil {
 		return m.reworded(before, c), nil
 	}
 	if wishIn(c.Body) == "" {
@@ -190,7 +190,7 @@ func (m *machine) recordComment(c Comment) (bool, error) {
 		m.heard = c.At
 	}
 	added := m.addFinding(c)
-	if f := m.st.Ledger.Said(c.ID); f != nil && !c.Bot {
+	if f := m.Ledger.Said(c.ID); f != nil && !c.Bot {
 		f.Demand, f.At = true, c.Changed
 	}
 	return added, nil
@@ -206,7 +206,7 @@ func (m *machine) reworded(f *Finding, c Comment) bool {
 	case f.State == Open && !wish:
 		f.State = Dropped
 	case f.State != Open && wish && Identity("", "", before) != Identity("", "", c.Body):
-		f.State, f.Round, f.Stirred = Open, m.st.Round, false
+		f.State, f.Round, f.Stirred = Open, m.Round, false
 	}
 	if f.State == Open && c.Changed.After(m.heard) {
 		m.heard = c.Changed
@@ -215,8 +215,8 @@ func (m *machine) reworded(f *Finding, c Comment) bool {
 }
 
 func (m *machine) addFinding(c Comment) bool {
-	return m.st.Ledger.Raise(Finding{
-		Path: c.Path, Line: c.Line, Text: c.Body, Author: c.Author, URL: c.URL, Comment: c.ID, Round: m.st.Round,
+	return m.Ledger.Raise(Finding{
+		Path: c.Path, Line: c.Line, Text: c.Body, Author: c.Author, URL: c.URL, Comment: c.ID, Round: m.Round,
 	})
 }
 
@@ -243,17 +243,17 @@ func (m *machine) drain() error {
 }
 
 func (m *machine) handleEvent(e *Event) error {
-	if !m.st.rememberEvent(e.ID) {
+	if !m.rememberEvent(e.ID) {
 		return nil
 	}
 	// A comment is work even while the end is posted. If the phase can't go on, the ledger has it for a later resume.
-	ending := m.st.Stage == StageEnding || m.st.Stage == StageCleaning
+	ending := m.Stage == StageEnding || m.Stage == StageCleaning
 	if ending && (e.Kind == EventComment || e.Kind == EventAccept) {
 		if _, err := m.revive(e); err != nil {
 			return err
 		}
 	}
-	if m.st.Stage == StageEnded {
+	if m.Stage == StageEnded {
 		if gone, err := m.revive(e); err != nil || gone {
 			return err
 		}
@@ -270,32 +270,32 @@ func (m *machine) handleEvent(e *Event) error {
 		m.obeyPerson()
 		return m.active()
 	case EventAccept:
-		if i := slices.IndexFunc(m.st.Inbox.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
-			m.addFinding(m.st.Inbox.Held[i])
-			if f := m.st.Ledger.Said(e.Text); f != nil {
+		if i := slices.IndexFunc(m.Inbox.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
+			m.addFinding(m.Inbox.Held[i])
+			if f := m.Ledger.Said(e.Text); f != nil {
 				f.Accepted = true
 			}
-			m.st.Inbox.Held = slices.Delete(m.st.Inbox.Held, i, i+1)
+			m.Inbox.Held = slices.Delete(m.Inbox.Held, i, i+1)
 			m.obeyPerson()
 			return m.active()
 		}
 	case EventPause:
-		m.st.Paused = !ending
+		m.Paused = !ending
 	case EventResume:
-		m.st.Paused = false
+		m.Paused = false
 		m.overrule(e.Over)
 		m.consent(e.Let)
 		m.goWithout()
 		m.rule(true)
-		if m.st.Foreign.Take = e.Take; e.Take != "" && m.st.Foreign.Commit == "" {
-			m.st.Foreign.Commit = m.told // a request to look was read together with this answer
+		if m.Foreign.Take = e.Take; e.Take != "" && m.Foreign.Commit == "" {
+			m.Foreign.Commit = m.told // a request to look was read together with this answer
 		}
 		m.obeyPerson()
 		return m.active()
 	case EventCleanup:
-		m.st.Force, m.st.Paused = e.Force, false
+		m.Force, m.Paused = e.Force, false
 		m.unask()
-		m.st.End = EndCleanup
+		m.End = EndCleanup
 		m.to(StageCleaning)
 	}
 	return nil
@@ -315,13 +315,13 @@ func (m *machine) revive(e *Event) (gone bool, err error) {
 	if as.Kind == EventAccept {
 		as.Kind = EventComment
 	}
-	st, err := m.st.Revive(as, now)
+	st, err := m.Revive(as, now)
 	if err != nil {
-		m.st.Waiting.Trouble = e.Kind + " came too late: " + err.Error()
+		m.Waiting.Trouble = e.Kind + " came too late: " + err.Error()
 		return true, nil // it is shown
 	}
-	st.Life.Number = m.st.Life.Number // it is still the same life
-	*m.st = st
+	st.Life.Number = m.Life.Number // it is still the same life
+	*m.State = st
 	return false, nil
 }
 
@@ -331,45 +331,45 @@ const LocalComment = "local:"
 // lookNow makes the phase look at once. It decides nothing: a stranger's comment is enough to cause it.
 func (m *machine) lookNow() {
 	m.asked = true
-	m.st.Looks.Backoff = m.st.Looks.Backoff.Reset()
+	m.Looks.Backoff = m.Looks.Backoff.Reset()
 }
 
 // obeyPerson handles a person's request: the phase looks at once, and goes on if it was asking.
 func (m *machine) obeyPerson() {
 	m.lookNow()
-	if m.st.Stage == StageAsk {
+	if m.Stage == StageAsk {
 		m.dropQuestion()
 	}
 }
 
 // dropQuestion goes on as before because a person said so, and forgets what the phase asked about.
 func (m *machine) dropQuestion() {
-	m.st.Stage = m.st.Ask.Resume
-	if m.unask(); m.st.Foreign.Take == "" {
-		m.told, m.st.Foreign.Commit = m.st.Foreign.Commit, "" // if another's head is still there, the phase asks again
+	m.Stage = m.Ask.Resume
+	if m.unask(); m.Foreign.Take == "" {
+		m.told, m.Foreign.Commit = m.Foreign.Commit, "" // if another's head is still there, the phase asks again
 	}
-	m.st.Life.Again++
+	m.Life.Again++
 	m.over()
-	m.st.Head.Anew = true
-	m.st.Ledger.Forget()
-	if m.st.Head.MaxLines > 0 && m.st.Head.Lines > m.st.Head.MaxLines {
-		m.st.Head.MaxLines = 2 * m.st.Head.Lines
+	m.Head.Anew = true
+	m.Ledger.Forget()
+	if m.Head.MaxLines > 0 && m.Head.Lines > m.Head.MaxLines {
+		m.Head.MaxLines = 2 * m.Head.Lines
 	}
 }
 
 // ask waits for a person. It still sees what happens to the pull request.
 func (m *machine) ask() error {
-	if m.st.PR != nil {
-		before := m.st.Ask.Question
-		if _, err := m.look(); err != nil || m.st.Stage != StageAsk {
+	if m.PR != nil {
+		before := m.Ask.Question
+		if _, err := m.look(); err != nil || m.Stage != StageAsk {
 			return err
 		}
-		m.st.Ask.Question = before
+		m.Ask.Question = before
 	}
 	if idle, err := m.idle(); err != nil || idle {
 		return err
 	}
-	m.st.Looks.Backoff = m.st.Looks.Backoff.Slower()
+	m.Looks.Backoff = m.Looks.Backoff.Slower()
 	return m.waitLooking()
 }
 
@@ -377,20 +377,20 @@ func (m *machine) pause() error { return m.awaitEvent(forever) }
 
 // ending says on the pull request how the phase ended, and goes on with the next kind if there is one.
 func (m *machine) ending() error {
-	if m.st.PR != nil {
-		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("end-%s-%d", m.st.Kind, m.st.Life.Again),
-			Text: endWords(*m.st),
+	if m.PR != nil {
+		_, done, err := attempt(m, StepSay, SayIn{
+			Where: m.where(), Key: fmt.Sprintf("end-%s-%d", m.Kind, m.Life.Again),
+			Text: endWords(*m.State),
 		})
-		if err != nil || !done && m.st.Stage == StageEnding {
+		if err != nil || !done && m.Stage == StageEnding {
 			return err
 		}
-		if m.st.Stage == StageAsk { // it has ended, so it asks nobody about a comment that can't be posted
-			m.st.Stage = StageEnding
+		if m.Stage == StageAsk { // it has ended, so it asks nobody about a comment that can't be posted
+			m.Stage = StageEnding
 			m.unask()
 		}
 	}
-	switch m.st.End {
+	switch m.End {
 	case EndApproved, EndComplete:
 		m.onward()
 	case EndMerged, EndClosed, EndIdle, EndCleanup:
@@ -403,15 +403,15 @@ func (m *machine) ending() error {
 
 // onward begins the next kind of a task, or ends here.
 func (m *machine) onward() {
-	if m.st.lastKind() {
+	if m.lastKind() {
 		m.to(StageEnded)
 		return
 	}
-	m.st.Kind, m.st.End, m.st.EndWords = Kinds()[slices.Index(Kinds(), m.st.Kind)+1], "", ""
-	m.st.Round, m.st.Review.Judgements = 0, nil
-	m.st.Ledger.Forget()
-	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Fixed {
+	m.Kind, m.End, m.EndWords = Kinds()[slices.Index(Kinds(), m.Kind)+1], "", ""
+	m.Round, m.Review.Judgements = 0, nil
+	m.Ledger.Forget()
+	for i := range m.Ledger.Findings {
+		if f := &m.Ledger.Findings[i]; f.State == Fixed {
 			f.Reopened = -1 // in the next kind it is raised for the first time
 		}
 	}
@@ -421,16 +421,16 @@ func (m *machine) onward() {
 // endIn ends a phase whose last step failed. The failure is shown, and a person may retry the step.
 func (m *machine) endIn(step string, failure *StepError) {
 	m.to(StageEnded)
-	m.st.Waiting.Trouble = step + ": " + failure.Msg
+	m.Waiting.Trouble = step + ": " + failure.Msg
 }
 
 // clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. It waits out
 // temporary failures, but not if a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() error {
-	for wait := firstWait; m.st.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
-		err := m.Start(StepClose, CloseIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Head: m.st.Head.Commit,
-			Merged: m.st.End == EndMerged, Force: m.st.Force, Delete: m.st.End == EndMerged || m.st.End == EndCleanup,
+	for wait := firstWait; m.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
+		err := m.Start(StepClose.Name, CloseIn{
+			Where: m.where(), Workspace: m.Workspace, Branch: m.Meta.Branch, Head: m.Head.Commit,
+			Merged: m.End == EndMerged, Force: m.Force, Delete: m.End == EndMerged || m.End == EndCleanup,
 		}).Get(nil)
 		failure, ok := errors.AsType[*StepError](err)
 		if err != nil && !ok {
@@ -439,11 +439,11 @@ func (m *machine) clean() error {
 		if !ok {
 			break
 		}
-		if !failure.Temporary || m.st.End == EndCleanup {
-			m.endIn(StepClose, failure)
+		if !failure.Temporary || m.End == EndCleanup {
+			m.endIn(StepClose.Name, failure)
 			return nil
 		}
-		if same, err := m.waitOut(StepClose+": "+failure.Msg, wait); err != nil || !same {
+		if same, err := m.waitOut(StepClose.Name+": "+failure.Msg, wait); err != nil || !same {
 			return err
 		}
 	}

@@ -113,7 +113,8 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 
 // resetAdopted lets a state go on in another life: what its workspace held and was not pushed is not there.
 func resetAdopted(st *cruise.State) {
-	st.Stage, st.Attempt.Number, st.Life.Number = cruise.StageReview, 0, 0 // domains that have judged the head are not asked again
+	// domains that have judged the head are not asked again
+	st.Stage, st.Attempt.Number, st.Life.Number = cruise.StageReview, 0, 0
 	st.Life.Again++
 	st.Paused, st.Ask.Question, st.Ask.Resume, st.Waiting.Trouble, st.Ask.Disputed = false, "", "", "", nil
 	st.End, st.EndWords, st.Force = "", "", false

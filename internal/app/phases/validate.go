@@ -86,7 +86,8 @@ func checkRow(id string, st cruise.State, models []string, agents agent.Own) err
 
 // commits are all that a state names: some become arguments of git.
 func commits(st cruise.State) []string {
-	all := []string{st.Spec.Base, st.Head.Commit, st.Head.Before, st.Head.Pushed, st.Base.From, st.Base.Commit, st.Base.Began, st.Workspace.Base,
+	all := []string{st.Spec.Base, st.Head.Commit, st.Head.Before, st.Head.Pushed, st.Base.From, st.Base.Commit,
+		st.Base.Began, st.Workspace.Base,
 		st.Consent.Holding, st.Consent.Let, st.Foreign.Commit, st.Foreign.Unsure, st.Checks.Of}
 	if p := st.Outbox.Published; p != nil {
 		all = append(all, p.Head, p.Onto)

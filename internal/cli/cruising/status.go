@@ -65,14 +65,15 @@ type shown struct {
 	Tokens    int64              `json:"tokens"`
 	Publishes []string           `json:"publishes,omitempty"` // commits that the user had never pushed
 	Gate      string             `json:"gate,omitempty"`      // what a person must know of the change, by kind
-	Checks    *cruise.Checked     `json:"checks,omitempty"`    // as they were last seen
+	Checks    *cruise.Checked    `json:"checks,omitempty"`    // as they were last seen
 }
 
 func show(p store.Phase, st cruise.State) shown {
 	st.Looks.Next, st.Looks.Backoff = st.Next(time.Now())
 	s := shown{
-		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Ask.Question,
-		Trouble: st.Waiting.Trouble, Worker: st.Life.Home,
+		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused,
+		Question: st.Ask.Question,
+		Trouble:  st.Waiting.Trouble, Worker: st.Life.Home,
 		NextPoll: st.Looks.Next, Findings: st.Ledger.Findings, Verdicts: st.Review.Judgements, Held: st.Inbox.Held,
 		MaxRounds: st.Spec.MaxRounds,
 		MaxCost:   st.Spec.MaxCost, Tokens: st.Spent.Tokens, Report: st.Outbox.Report, Waits: st.Waiting.For,
@@ -213,7 +214,8 @@ func stageWords(st cruise.State) string {
 	case st.Paused:
 		return "paused: go on with `cco cruise resume`"
 	case st.Ask.Question != "":
-		return "asks: " + cut(st.Ask.Question, maxWords) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
+		return "asks: " + cut(st.Ask.Question,
+			maxWords) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
 	case st.Waiting.For != "":
 		return "approved, and waits for " + cut(st.Waiting.For, maxWords)
 	case st.Waiting.Trouble != "":

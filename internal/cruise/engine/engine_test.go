@@ -149,7 +149,7 @@ func TestNothingHappensWhileTheDiskIsFull(t *testing.T) {
 // broken is a state with which a phase's function panics.
 func broken() cruise.State {
 	st := watching()
-	st.PR = nil
+	st.Stage = cruise.StageMerge // without an approval
 	return st
 }
 
@@ -199,7 +199,7 @@ func TestWhatNoSavedStateKnowsOfIsReadAgain(t *testing.T) {
 		}
 	}
 	read("a")
-	must.Do(t, l.Start(cruise.StepSave, cruise.SaveIn{}).Get(nil))
+	must.Do(t, l.Start(cruise.StepSave.Name, cruise.SaveIn{}).Get(nil))
 	read("b")
 	l.putBack()
 	read("b")
@@ -242,7 +242,8 @@ func TestTheNextLookIsWhenItWasDue(t *testing.T) {
 		e := w.engine(t)
 		must.Do(t, e.Start("aaaaaaaa", st))
 		time.Sleep(99 * time.Second)
-		if got := w.saved(t); w.looked() != 0 || !got.Looks.Next.Equal(st.Looks.Next) || got.Looks.Backoff != st.Looks.Backoff {
+		if got := w.saved(t); w.looked() != 0 || !got.Looks.Next.Equal(st.Looks.Next) ||
+			got.Looks.Backoff != st.Looks.Backoff {
 			t.Errorf("%d looks, next at %v, want %v", w.looked(), got.Looks.Next, st.Looks.Next)
 		}
 		time.Sleep(2 * time.Second)

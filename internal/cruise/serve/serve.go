@@ -352,7 +352,8 @@ func (s *Server) hand(ctx context.Context, r sendRequest) error {
 		if err := s.start(ctx, startRequest{ID: r.ID, State: st}); err != nil {
 			return err
 		}
-	} else if err := s.engine.Start(cruise.FlowID(r.ID, st.Life.Number), st); err != nil { // its record was not readable before
+		// its record was not readable before
+	} else if err := s.engine.Start(cruise.FlowID(r.ID, st.Life.Number), st); err != nil {
 		return err
 	}
 	return s.engine.Send(cruise.FlowID(r.ID, st.Life.Number), r.Event)

@@ -63,7 +63,8 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 		ID: id, Repo: cmp.Or(st.Spec.Remote, st.Spec.Repo), Branch: st.Meta.Branch, Kind: string(st.Kind),
 		Stage: string(st.Stage),
 		Ended: st.Stage == cruise.StageEnded,
-		Title: st.Meta.Title, Cost: st.Spent.Cost, Estimate: st.Spent.Estimate, Created: st.Started, Updated: now, State: data,
+		Title: st.Meta.Title, Cost: st.Spent.Cost, Estimate: st.Spent.Estimate, Created: st.Started, Updated: now,
+		State: data,
 	}
 	if p.Title == "" {
 		p.Title = short(st.Spec.Task)
@@ -241,7 +242,8 @@ func Show(id string, st cruise.State) Shown {
 		Branch:       st.Meta.Branch,
 		LastActivity: st.LastActivity, Backoff: int(st.Looks.Backoff.Interval() / time.Second),
 		Pending: []string{},
-		Rounds:  st.Round, CostSoFar: st.Spent.Cost, Estimate: st.Spent.Estimate, BaseCommit: st.Workspace.Base, HeadCommit: st.Head.Commit,
+		Rounds:  st.Round, CostSoFar: st.Spent.Cost, Estimate: st.Spent.Estimate, BaseCommit: st.Workspace.Base,
+		HeadCommit:    st.Head.Commit,
 		PlanInTheRepo: st.Plan,
 	}
 	if st.PR != nil {
@@ -266,7 +268,8 @@ func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) err
 	before, after := Show(phase, was), Show(phase, is)
 	a, errA := json.Marshal(before)
 	b, errB := json.Marshal(after)
-	if errA == nil && errB == nil && string(a) == string(b) && was.Inbox.Mark == is.Inbox.Mark && len(was.Inbox.Held) == len(is.Inbox.Held) {
+	if errA == nil && errB == nil && string(a) == string(b) && was.Inbox.Mark == is.Inbox.Mark &&
+		len(was.Inbox.Held) == len(is.Inbox.Held) {
 		return nil
 	}
 	key, err := forge.OpenKey(d.Data)

@@ -34,7 +34,8 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	if err != nil {
 		return PhaseDetail{}, err
 	}
-	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Waiting.Trouble, Waits: st.Waiting.For,
+	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Waiting.Trouble,
+		Waits:   st.Waiting.For,
 		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
 		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
 		Tokens: st.Spent.Tokens, Session: st.Workspace.Session, Gate: st.Outbox.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
@@ -98,7 +99,8 @@ func asks(st cruise.State) string {
 
 // seenIn names what a phase asks and where it stands, as somebody has seen it.
 func seenIn(id string, st cruise.State) string {
-	return named(id, st.Stage, st.Paused, st.Ask.Question, st.Consent.Holding, st.Foreign.Commit, st.End, st.Waiting.Trouble != "", st.InTheWay())
+	return named(id, st.Stage, st.Paused, st.Ask.Question, st.Consent.Holding, st.Foreign.Commit, st.End,
+		st.Waiting.Trouble != "", st.InTheWay())
 }
 
 func seenComment(c cruise.Comment) string { return named(c.ID, c.Author, c.Body) }
