@@ -41,71 +41,50 @@ const fromBase = LocalComment + "base:"
 
 // baseMoved notices that the branch which the request goes into has moved, also before the first look. It is merged
 // when it conflicts, or if the user wants the request to keep up with it.
-func (m *machine) baseMoved(at string) error {
+func (m *machine) baseMoved(at string) {
 	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.Stage)
 	if at == "" || at == m.Base.Commit || !looking {
-		return nil
+		return
 	}
-	if m.Base.Began == "" {
-		m.Base.Began = m.since()
-	}
+	m.Base.Began = or(m.Base.Began, m.since())
 	if at == m.since() {
 		m.Base.Commit = at // the work begins there, or has merged it
-		return nil
+		return
 	}
-	t, done, err := m.compareTarget(m.targetIn())
-	if err == nil && done && !t.Contained && (len(t.Conflicts) > 0 || m.Spec.KeepCurrent) {
+	if t := m.compareTarget(false); !t.Contained && (len(t.Conflicts) > 0 || m.Spec.KeepCurrent) {
 		m.raiseBase(t)
 	}
-	return err
 }
 
-// compareTarget brings the target and notes where it is. done is false if the phase has moved to another stage.
-func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
-	stage := m.Stage
-	t, done, err = attempt(m, StepTarget, in)
-	if err != nil || !done || m.Stage != stage {
-		return t, false, err
-	}
+// compareTarget brings the target and notes where it is. The forge is asked whether it demands that only where that
+// decides something.
+func (m *machine) compareTarget(demands bool) Target {
+	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Base.Branch,
+		Head: m.Head.Commit, Demands: demands})
 	if m.Base.Commit = t.Commit; t.Contained {
 		m.Base.Began = t.Commit
 	}
-	return t, true, nil
+	return t
 }
 
 // endApproved ends an approved phase that does not merge, unless the forge would not let anybody merge it: where the
 // target has to be taken in first, a fixer does that, and the merge needs an approval of its own.
-func (m *machine) endApproved() error {
-	if !m.lastKind() || !m.Behind() {
-		m.end(m.Review.Approval.End, m.Review.Approval.Words)
-		return nil
+func (m merging) endApproved() {
+	if m.lastKind() && m.Behind() {
+		if t := m.compareTarget(true); !t.Contained && (t.Demanded || len(t.Conflicts) > 0) {
+			m.raiseBase(t)
+			m.to(StageWatch)
+			return
+		}
 	}
-	in := m.targetIn()
-	in.Demands = true
-	t, done, err := m.compareTarget(in)
-	switch {
-	case err != nil || !done:
-	case !t.Contained && (t.Demanded || len(t.Conflicts) > 0):
-		m.raiseBase(t)
-		m.to(StageWatch)
-	default:
-		m.end(m.Review.Approval.End, m.Review.Approval.Words)
-	}
-	return err
-}
-
-func (m *machine) targetIn() TargetIn {
-	return TargetIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Base.Branch, Head: m.Head.Commit}
+	m.end(m.Review.Approval.End, m.Review.Approval.Words)
 }
 
 // raiseBase makes a finding of a base that has to be merged. An older one is about a commit that the new one contains.
-func (m *machine) raiseBase(t Target) {
-	for i := range m.Ledger.Findings {
-		if f := &m.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) &&
-			f.Comment != fromBase+t.Commit {
-			f.State = Dropped
-		}
-	}
+func (s *State) raiseBase(t Target) {
+	s.Ledger.drop(func(f Finding) bool {
+		return strings.HasPrefix(f.Comment, fromBase) && f.Comment != fromBase+t.Commit
+	})
 	why := "this branch has to keep up with it"
 	switch {
 	case len(t.Conflicts) > 0:
@@ -113,40 +92,27 @@ func (m *machine) raiseBase(t Target) {
 	case t.Demanded:
 		why = "the forge merges only what contains it"
 	}
-	m.Base.Commit = t.Commit
-	m.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: m.Round, Text: fmt.Sprintf(
+	s.Base.Commit = t.Commit
+	s.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: s.Round, Text: fmt.Sprintf(
 		"The branch %s, which this goes into, is at %s now, and %s. Merge it with `git merge %[2]s`, which is in this "+
 			"repository, keep what both sides want, and commit the merge. Rebase and rewrite nothing.",
-		m.Base.Branch, t.Commit, why)})
-}
-
-// baseToMerge is the finding about a base that a fixer has to merge, nil if there is none.
-func (m *machine) baseToMerge() *Finding {
-	for i := range m.Ledger.Findings {
-		if f := &m.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) {
-			return f
-		}
-	}
-	return nil
+		s.Base.Branch, t.Commit, why)})
 }
 
 // lend makes the base known in the workspace if the fixer has to merge it.
-func (m *machine) lend() (bool, error) {
-	f := m.baseToMerge()
-	if f == nil {
-		return true, nil
+func (m fixing) lend() {
+	if f := m.Ledger.base(); f != nil {
+		attempt(m.machine, StepLend, LendIn{Phase: m.ID(), Workspace: m.Workspace,
+			Commit: strings.TrimPrefix(f.Comment, fromBase)})
 	}
-	_, done, err := attempt(m, StepLend, LendIn{Phase: m.ID(), Workspace: m.Workspace,
-		Commit: strings.TrimPrefix(f.Comment, fromBase)})
-	return done, err
 }
 
 // mergedBase is the reply to a finding about the base, which only the history answers: a trailer does not suffice.
-func (m *machine) mergedBase(f Finding, p Published) (Reply, bool) {
+func (s *State) mergedBase(f Finding, p Published) (Reply, bool) {
 	if p.Onto == "" || f.Comment != fromBase+p.Onto {
 		return Reply{}, false
 	}
-	m.Ledger.Settle(f.ID, Fixed, "", p.Head)
+	s.Ledger.Settle(f.ID, Fixed, "", p.Head)
 	return Reply{Finding: f.ID, Comment: f.Comment, Commit: true, Text: fmt.Sprintf("%s is merged: %s contains %s.",
-		code(m.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
+		code(s.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
 }

@@ -47,7 +47,7 @@ func (s *State) held(p Published) (list []Hold) {
 		case HoldWeakened:
 			may = !red && (may || !s.Spec.Merge)
 		case HoldRed:
-			may = !red || h.File != "" && (slices.Contains(s.Consent.Files, h.File) || h.Kind == "tests" && s.wanted(h.File))
+			may = !red || h.File != "" && (slices.Contains(s.Consent.Files, h.File) || h.Kind == "tests" && s.Ledger.wanted(h.File))
 		case HoldPolicy:
 			may = may || slices.Contains(s.Consent.Kinds, h.Kind)
 		case HoldMerge:
@@ -74,8 +74,8 @@ func (s *State) held(p Published) (list []Hold) {
 }
 
 // wanted says whether a person asked for a change of a file: a comment stands on it, or names it.
-func (s *State) wanted(file string) bool {
-	return slices.ContainsFunc(s.Ledger.Findings, func(f Finding) bool {
+func (l *Ledger) wanted(file string) bool {
+	return slices.ContainsFunc(l.Findings, func(f Finding) bool {
 		return f.Domain == "" && f.State != Dropped && !strings.HasPrefix(f.Comment, fromBase) &&
 			(f.Path == file || namesFile(f.Text, file))
 	})
@@ -107,15 +107,13 @@ func (s *State) red() bool {
 
 // readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is
 // no longer red: work that another round was for may take away what failed.
-func (m *machine) readChecks() (got Checked, done bool, err error) {
-	if rule := m.Spec.Checks; m.PR == nil || rule == "" || rule == ChecksNone {
-		return got, true, nil
+func (m *machine) readChecks() (got Checked) {
+	if !m.Spec.Checks.counts() || m.PR == nil {
+		return got
 	}
-	got, done, err = attempt(m, StepChecks, ChecksIn{Where: m.where()})
-	if done {
-		m.rememberRed(got)
-	}
-	return got, done, err
+	got = attempt(m, StepChecks, ChecksIn{Where: m.where()})
+	m.rememberRed(got)
+	return got
 }
 
 // rememberRed notes which checks are red and which are no longer.
@@ -139,14 +137,12 @@ func (s *State) rememberRed(got Checked) {
 	}
 }
 
-// mayPush says whether work may be pushed, and asks if it needs consent.
-func (m *machine) mayPush(p Published) (bool, error) {
-	if _, done, err := m.readChecks(); err != nil || !done {
-		return false, err
-	}
+// mayPush asks if work needs consent before it is pushed.
+func (m *machine) mayPush(p Published) {
+	m.readChecks()
 	held := m.held(p)
 	if len(held) == 0 || m.Consent.Let == p.Head {
-		return true, nil
+		return
 	}
 	var kinds, lines []string
 	for _, h := range held {
@@ -160,35 +156,35 @@ func (m *machine) mayPush(p Published) (bool, error) {
 		"them; `cco cruise fix --comment TEXT` has them made anew", abbrev(p.Head), strings.Join(kinds, ", "),
 		strings.Join(lines, "; ")),
 		"its last commits are not pushed without consent: "+strings.Join(kinds, ", "))
-	return false, nil
+	leave()
 }
 
 // consent lets work be pushed that a person has seen, and no other.
-func (m *machine) consent(head string) {
-	if head == "" || head != m.Consent.Holding {
+func (s *State) consent(head string) {
+	if head == "" || head != s.Consent.Holding {
 		return
 	}
-	for _, h := range m.NeedConsent() {
+	for _, h := range s.NeedConsent() {
 		switch {
 		case h.Why == HoldPolicy:
-			m.Consent.Kinds = append(m.Consent.Kinds, h.Kind)
+			s.Consent.Kinds = append(s.Consent.Kinds, h.Kind)
 		case h.File != "":
-			m.Consent.Files = append(m.Consent.Files, h.File)
+			s.Consent.Files = append(s.Consent.Files, h.File)
 		}
 	}
-	m.Consent.Let, m.Consent.Holding = head, ""
+	s.Consent.Let, s.Consent.Holding = head, ""
 }
 
 // remake has work made anew that a person does not want to be pushed.
-func (m *machine) remake() {
-	held := m.NeedConsent()
-	if len(held) == 0 || m.Stage != StageAsk {
+func (s *State) remake() {
+	held := s.NeedConsent()
+	if len(held) == 0 || s.Stage != StageAsk {
 		return
 	}
-	m.Consent.Refused = nil
+	s.Consent.Refused = nil
 	for _, h := range held {
-		m.Consent.Refused = append(m.Consent.Refused, h.Lines...)
+		s.Consent.Refused = append(s.Consent.Refused, h.Lines...)
 	}
 	again := map[Stage]Stage{StagePublish: StageWork, StageAnswer: StageFix}
-	m.Consent.Holding, m.Outbox.Published, m.Ask.Resume = "", nil, again[m.Ask.Resume]
+	s.Consent.Holding, s.Outbox.Published, s.Ask.Resume = "", nil, again[s.Ask.Resume]
 }

@@ -315,7 +315,7 @@ func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
 			spec: func(s *Spec) { s.Through = Validating }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := merging()
+			s := thatMerges()
 			if s.Ready = true; c.spec != nil {
 				c.spec(&s)
 			}

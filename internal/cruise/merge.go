@@ -69,8 +69,8 @@ type Demand struct {
 }
 
 // demands are those of a phase that a fixer has answered.
-func (s *State) demands() (list []Demand) {
-	for _, f := range s.Ledger.Findings {
+func (l *Ledger) demands() (list []Demand) {
+	for _, f := range l.Findings {
 		if f.Demand && slices.Contains([]FindingState{Fixed, Declined, Answered}, f.State) {
 			list = append(list, Demand{Comment: f.Comment, Author: f.Author, At: f.At})
 		}
@@ -148,7 +148,7 @@ func (in MergeIn) May(s Stand) Merged {
 	}
 	s.Checks.Expected = in.Expected
 	w := weigh(rule, in.IgnoreChecks, s.Checks)
-	if rule != ChecksNone && rule != "" && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
+	if rule.counts() && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
 		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head)), Checks: true}
 	}
 	wait := w.waits()
@@ -178,36 +178,32 @@ func (s *State) approval() *Approval {
 
 // approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
 // approval counts when the checks are green; then the request is merged, where the user wants that.
-func (m *machine) approve(a Approval) {
-	m.Ask.Question, m.Ask.Resume, m.Ask.Disputed = "", "", nil
-	m.Review.Approval = &a
-	if m.Stage != StageChecks {
-		m.Looks.Backoff = m.Looks.Backoff.Reset()
+func (s *State) approve(a Approval) {
+	s.Ask = Ask{}
+	s.Review.Approval = &a
+	if s.Stage != StageChecks {
+		s.Looks.Backoff = s.Looks.Backoff.Reset()
 	}
-	rule := m.Spec.Checks
 	switch {
-	case m.lastKind() && m.Spec.Ready && !m.Review.Ready:
-		m.to(StageReady)
-	case rule != ChecksNone && rule != "":
-		m.to(StageChecks)
+	case s.lastKind() && s.Spec.Ready && !s.Review.Ready:
+		s.to(StageReady)
+	case s.Spec.Checks.counts():
+		s.to(StageChecks)
 	default:
-		m.green()
+		s.green()
 	}
 }
 
 // ready marks an approved draft as ready. Checks that don't run on drafts begin then.
-func (m *machine) ready() error {
-	_, done, err := attempt(m, StepReady, m.where())
-	if done {
-		m.Review.Ready = true
-		m.approve(*m.Review.Approval)
-	}
-	return err
+func (m *machine) ready() {
+	attempt(m, StepReady, m.where())
+	m.Review.Ready = true
+	m.approve(*m.Review.Approval)
 }
 
 // complete handles the word that ends a review. It applies to what was on the forge when it was written, not to a
 // commit that came later or in the same second.
-func (m *machine) complete(c Comment) error {
+func (m *machine) complete(c Comment) {
 	head, pushed := m.Head.Commit, m.Head.PushedAt
 	known := slices.Contains([]string{"", m.Head.Commit, m.Head.Before}, m.head)
 	if !known && m.head == m.Foreign.Commit {
@@ -215,22 +211,17 @@ func (m *machine) complete(c Comment) error {
 	}
 	if known && pushed.IsZero() && head != "" {
 		// A phase of an older cco did not record this. Only what is said from now on counts.
-		now, err := m.Now()
-		if err != nil {
-			return err
-		}
-		m.Head.PushedAt = now.Truncate(time.Second)
-		pushed = m.Head.PushedAt
+		pushed = m.now().Truncate(time.Second)
+		m.Head.PushedAt = pushed
 	}
 	if !known || !c.Changed.After(pushed) {
 		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same "+
 			"moment. Write it again if that is meant.",
 			c.Author, abbrev(or(m.head, head))))
-		return nil
+		return
 	}
 	m.yes = &Approval{Name: c.Author, Comment: c.ID, Word: true, Commit: head, End: EndComplete, Words: c.Author +
 		" said so."}
-	return nil
 }
 
 // conclude ends the phase if the look that was just processed gives a reason to.
@@ -247,7 +238,7 @@ func (m *machine) conclude(state PullState) {
 	case state == PullClosed:
 		m.end(EndClosed, "")
 	case yes == nil:
-	case len(m.wishes()) == 0:
+	case len(m.Ledger.wishes()) == 0:
 		m.approve(*yes)
 	case yes.Word:
 		// a resumed phase begins with them
@@ -256,112 +247,87 @@ func (m *machine) conclude(state PullState) {
 	// With an approval, open wishes start another round, whose head needs an approval of its own.
 }
 
+// merging are the stages in which what was approved is merged, or compared with what stands for a last time.
+type merging struct{ *machine }
+
 // merge merges what was approved, or ends a phase that does not merge. The step checks again whether the approval
 // holds. While it may not go on, the phase tells people whom it waits for, and reads their comments.
-func (m *machine) merge() error {
+func (m merging) merge() {
 	for stage := m.Stage; m.Stage == stage && !m.Paused && !m.Full(); {
-		if _, err := m.look(); err != nil || m.Stage != stage {
-			return err
-		}
-		if len(m.wishes()) > 0 {
+		m.look()
+		if len(m.Ledger.wishes()) > 0 {
 			m.to(StageWatch) // the new head will need an approval of its own
-			return nil
+			return
 		}
 		if m.unsure() {
-			if err := m.waitForMerge("the forge to say who pushed " + abbrev(m.head)); err != nil {
-				return err
-			}
+			m.waitForMerge("the forge to say who pushed " + abbrev(m.head))
 			continue
 		}
 		in := MergeIn{
-			Where: m.where(), Head: m.Review.Approval.Commit, Base: m.Base.Branch,
-			Approval: *m.Review.Approval, Over: m.Review.Over, Only: stage == StageCompare, Workspace: m.Workspace,
-			Checks: m.Spec.Checks, IgnoreChecks: m.Spec.IgnoreChecks, Expected: m.Checks.Names,
+			Where: m.where(), Head: m.Review.Approval.Commit, Base: m.Base.Branch, Approval: *m.Review.Approval,
+			Over: m.Review.Over, Only: stage == StageCompare, Workspace: m.Workspace, Checks: m.Spec.Checks,
+			IgnoreChecks: m.Spec.IgnoreChecks, Expected: m.Checks.Names,
 		}
 		if !in.Only {
-			in.Demands = m.demands()
+			in.Demands = m.Ledger.demands()
 		}
-		got, done, err := attempt(m, StepMerge, in)
+		got := attempt(m.machine, StepMerge, in)
 		switch {
-		case err != nil || !done:
-			return err
-		case got.Done && stage == StageCompare:
-			return m.endApproved()
+		case got.Done && in.Only:
+			m.endApproved()
+			return
 		case got.Done:
 			m.end(EndMerged, m.Review.Approval.Words)
-			return nil
+			return
 		case got.Target != nil:
 			m.raiseBase(*got.Target)
 			m.to(StageWatch) // the merge needs an approval of its own
-			return nil
+			return
 		case got.Refused != "":
-			if asked, err := m.refusedMerge(got.Refused); err != nil || asked {
-				return err
-			}
+			m.refused(got.Refused)
 			m.Waiting.For = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
 			got.Wait = m.Waiting.For
 		case got.Lost != "":
 			m.note("lost-"+m.Review.Approval.Comment, got.Lost+" It does not count.")
 			m.Review.Approval = nil
 			m.to(StageWatch)
-			return nil
+			return
 		case got.Base != "":
-			if err := m.retargeted(got.Base); err != nil || m.Stage != stage {
-				return err
-			}
+			m.retargeted(got.Base)
+			m.stay(stage)
 		}
-		if err := m.waitForMerge(got.Wait); err != nil {
-			return err
-		}
-		if rule := m.Spec.Checks; got.Checks && m.Stage == stage && rule != "" && rule != ChecksNone {
+		m.waitForMerge(got.Wait)
+		if got.Checks && m.Stage == stage && m.Spec.Checks.counts() {
 			m.to(StageChecks)
 		}
 	}
-	return nil
 }
 
 // refusedFor is how long a forge may refuse a merge: it may still be finding out whether it can.
 const refusedFor = 5 * time.Minute
 
-// refusedMerge asks about a refusal that lasts, and says whether it did.
-func (m *machine) refusedMerge(why string) (asked bool, err error) {
-	now, err := m.Now()
+// refused asks about a refusal that lasts.
+func (m merging) refused(why string) {
+	now := m.now()
 	if m.Waiting.RefusedSince.IsZero() {
 		m.Waiting.RefusedSince = now
 	}
-	if err != nil || now.Sub(m.Waiting.RefusedSince) < refusedFor {
-		return false, err
+	if now.Sub(m.Waiting.RefusedSince) >= refusedFor {
+		m.Waiting.RefusedSince = time.Time{}
+		m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
+		leave()
 	}
-	m.Waiting.RefusedSince = time.Time{}
-	m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
-	return true, nil
 }
 
 // waitForMerge waits until nothing blocks the merge any more.
-func (m *machine) waitForMerge(why string) error {
+func (m merging) waitForMerge(why string) {
 	if why != "" && why != m.Waiting.For {
 		m.Waiting.For = why
-		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.Review.Approval.Commit), "it is approved, and waits for "+why+".")
+		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.Review.Approval.Commit),
+			"it is approved, and waits for "+why+".")
 	}
-	stage := m.Stage
-	if err := m.postNotes(); err != nil || m.Stage != stage {
-		return err
-	}
-	if idle, err := m.idle(); err != nil || idle {
-		return err
-	}
-	if err := m.waitShown(m.Looks.Backoff.Interval()); err != nil {
-		return err
-	}
-	if !m.asked {
-		m.Looks.Backoff = m.Looks.Backoff.Slower()
-	}
-	return nil
-}
-
-// wishes are the requests of people that nobody has answered.
-func (m *machine) wishes() []Finding {
-	return slices.DeleteFunc(m.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
+	m.postNotes()
+	m.waitSlower(m.Looks.Backoff.Interval())
 }
 
 // requestStands is what a merge waits for, behind the names of those who requested changes.
@@ -377,99 +343,81 @@ func (s *State) InTheWay() []string {
 }
 
 // overrule lets a merge ignore somebody's request for changes, because the user says so.
-func (m *machine) overrule(name string) {
-	if name == "" || slices.Contains(m.Review.Over, name) {
+func (s *State) overrule(name string) {
+	if name == "" || slices.Contains(s.Review.Over, name) {
 		return
 	}
-	m.Review.Over = append(m.Review.Over, name)
-	m.note("over-"+name, "the request for changes by "+code(name)+
+	s.Review.Over = append(s.Review.Over, name)
+	s.note("over-"+name, "the request for changes by "+code(name)+
 		" is passed over: the user who runs this said `cco cruise resume --over`.")
 }
 
 // retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new
 // branch. Approvals were given for the old one, so every domain judges again, and the user is asked before a merge.
-func (m *machine) retargeted(base string) error {
-	if base == "" || base == m.Base.Branch {
-		return nil
-	}
+func (m *machine) retargeted(base string) {
 	before := m.Base.Branch
 	if before == "" {
 		m.Base.Branch = base // a phase of an older cco did not record it
-		return nil
 	}
-	stage := m.Stage
-	from, done, err := attempt(m, StepBase, m.where())
-	if err != nil || !done {
-		return err
+	if base == "" || base == m.Base.Branch {
+		return
 	}
-	m.Base.Branch, m.Base.From, m.Review.Judgements, m.Base.Commit, m.Base.Began = base, from, nil, "", ""
+	asking := m.Stage == StageAsk
+	from := attempt(m, StepBase, m.where())
+	m.Base, m.Review.Judgements = Base{Branch: base, From: from}, nil
 	m.note("base-"+base+"-"+abbrev(m.Head.Commit),
 		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
-	if stage == StageAsk {
-		return nil // it stays with its question, and the domains have no verdict
+	if asking {
+		return // it stays with its question, and the domains have no verdict
 	}
 	m.to(StageReview)
 	if m.Spec.Merge {
 		m.askWhy(fmt.Sprintf("the pull request goes into %q now, and no longer into %q: going on reviews it against that "+
 			"and merges it there", base, before), "it goes into another branch now, and was to be merged")
 	}
-	return nil
 }
 
 // judge has the reviewer's own account give one verdict on the head, when every domain has finished with it.
-func (m *machine) judge() (bool, error) {
+func (m reviewing) judge() {
 	yes, overruled, others := m.verdicts()
 	no := slices.Concat(overruled, others)
 	approve := len(no) == 0
 	if v := m.Review.Given; len(yes)+len(no) == 0 || v != nil && v.Head == m.Head.Commit && v.Approve == approve {
-		return true, nil // it was said, or there is nothing to say because all skipped it
+		return // it was said, or there is nothing to say because all skipped it
 	}
 	body := "Every domain approves of " + abbrev(m.Head.Commit) + "."
 	if !approve {
 		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.Head.Commit), strings.Join(no, ", "))
 	}
-	return m.postVerdict(Given{Head: m.Head.Commit, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.Kind,
-		m.Head.Commit,
-		m.Life.Again), body)
+	m.postVerdict("verdict", Given{Head: m.Head.Commit, Approve: approve}, body)
 }
 
 // withdraw takes back an approval before more is pushed onto what it was for.
-func (m *machine) withdraw() (bool, error) {
-	v := m.Review.Given
-	if v == nil || !v.Approve || v.Head == m.Head.Commit || m.PR == nil {
-		return true, nil
+func (m *machine) withdraw() {
+	if v := m.Review.Given; v != nil && v.Approve && v.Head != m.Head.Commit && m.PR != nil {
+		m.postVerdict("withdrawn", Given{Head: v.Head},
+			"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
 	}
-	return m.postVerdict(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.Kind, v.Head, m.Life.Again),
-		"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
 }
 
-func (m *machine) postVerdict(v Given, key, body string) (bool, error) {
-	_, done, err := attempt(m, StepVerdict, VerdictIn{
-		Where: m.where(), Key: key, Head: v.Head, Approve: v.Approve, Body: body,
-	})
-	if done {
-		m.Review.Given = &v
-	}
-	return done, err
+func (m *machine) postVerdict(what string, v Given, body string) {
+	attempt(m, StepVerdict, VerdictIn{Where: m.where(), Head: v.Head, Approve: v.Approve, Body: body,
+		Key: fmt.Sprintf("%s-%s-%s-%d", what, m.Kind, v.Head, m.Life.Again)})
+	m.Review.Given = &v
 }
 
 // note queues a comment for the pull request.
-func (m *machine) note(key, text string) {
-	if m.PR != nil && !slices.ContainsFunc(m.Outbox.Notes, func(n Note) bool { return n.Key == key }) {
-		m.Outbox.Notes = append(m.Outbox.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
+func (s *State) note(key, text string) {
+	if s.PR != nil && !slices.ContainsFunc(s.Outbox.Notes, func(n Note) bool { return n.Key == key }) {
+		s.Outbox.Notes = append(s.Outbox.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
 	}
 }
 
 // postNotes posts the queued comments. One that can't be posted is only in status and log: no phase stops for it.
-func (m *machine) postNotes() error {
+func (m *machine) postNotes() {
 	for len(m.Outbox.Notes) > 0 && m.Stage != StageEnded {
 		n := m.Outbox.Notes[0]
-		_, failed, done, err := persist(m, StepSay, SayIn{Where: m.where(),
-			Key: n.Key, Text: n.Text})
-		if err != nil || !done && failed == nil {
-			return err
-		}
+		persist(m, StepSay, SayIn{Where: m.where(), Key: n.Key, Text: n.Text})
 		m.Outbox.Notes = slices.DeleteFunc(m.Outbox.Notes, func(o Note) bool { return o.Key == n.Key })
 	}
-	return nil
 }

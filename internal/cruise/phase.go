@@ -1,7 +1,6 @@
 package cruise
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,7 +18,7 @@ const (
 	troubleTop = 300 * time.Second
 )
 
-// machine is a phase at work.
+// machine is a phase at work: its state, and what is known of this moment.
 type machine struct {
 	Run
 	*State
@@ -38,180 +37,143 @@ type machine struct {
 func Phase(r Run, st State) (State, error) {
 	m := &machine{Run: r, State: &st, due: !st.Looks.Next.IsZero() && st.looks()}
 	st.adoptOlder()
-	if st.Started.IsZero() {
-		now, err := r.Now()
-		if err != nil {
-			return st, err
+	err := enter(func() {
+		if st.Started.IsZero() {
+			st.Started = m.now()
+			st.LastActivity = st.Started
 		}
-		st.Started, st.LastActivity = now, now
-	}
-	for late := 0; ; late = min(late+1, maxLate) {
-		if err := m.live(); err != nil {
-			return st, err
+		for late := 0; m.live(late == maxLate); late = min(late+1, maxLate) {
+			// Something was sent while it ended, and the sender was told that it will be handled.
+			leaveOn(enter(func() { m.awaitEvent(firstWait) }))
 		}
-		if st.Stage != StageEnded && r.Full() {
-			return st, m.save() // the next life begins with the saved state
-		}
-		saved, err := m.record(late == maxLate)
-		if err != nil || !saved.Unread {
-			return st, err
-		}
-		// Something was sent meanwhile, and the sender was told that it will be handled.
-		if err := m.awaitEvent(firstWait); err != nil {
-			return st, err
-		}
-	}
+	})
+	return st, err
 }
 
-// live goes from stage to stage to the end.
-func (m *machine) live() error {
+// live goes from stage to stage to the end, and says whether there is something that was not read.
+func (m *machine) live(last bool) (unread bool) {
 	for m.Stage != StageEnded && !m.Full() {
-		if !m.inTurn() { // else what was sent is read after the turn, as if nothing had interrupted it
-			if err := m.drain(); err != nil {
-				return err
-			}
-		}
-		if err := m.save(); err != nil {
-			return err
-		}
-		if err := m.postNotes(); err != nil {
-			return err
-		}
-		if err := m.resume(); err != nil {
-			return err
-		}
-		if err := m.next(); err != nil {
-			return err
-		}
+		leaveOn(enter(m.next))
 	}
-	return nil
+	if m.Stage != StageEnded {
+		m.save() // the next life begins with the saved state
+		return false
+	}
+	return m.record(last).Unread
 }
 
-func (m *machine) next() error {
+// stages are what a phase does in each of its stages.
+func stages() map[Stage]func(*machine) {
+	return map[Stage]func(*machine){
+		StageName:     (*machine).name,
+		StageOpen:     func(m *machine) { m.ensure(); m.to(StageWork) },
+		StageWork:     (*machine).work,
+		StagePublish:  (*machine).publish,
+		StageReview:   func(m *machine) { reviewing{m}.review() },
+		StageWatch:    (*machine).watch,
+		StageFix:      func(m *machine) { fixing{m}.fix() },
+		StageAnswer:   func(m *machine) { fixing{m}.answer() },
+		StageReady:    (*machine).ready,
+		StageChecks:   func(m *machine) { checking{m}.checks() },
+		StageMerge:    func(m *machine) { merging{m}.merge() },
+		StageCompare:  func(m *machine) { merging{m}.merge() },
+		StageAsk:      (*machine).ask,
+		StageEnding:   (*machine).ending,
+		StageCleaning: (*machine).clean,
+	}
+}
+
+// next does what is next.
+func (m *machine) next() {
+	if !m.inTurn() { // else what was sent is read after the turn, as if nothing had interrupted it
+		m.drain()
+	}
+	m.save()
+	m.postNotes()
+	m.resume()
 	m.told = ""
-	if m.Paused {
-		return m.pause()
-	}
-	if m.Foreign.Take != "" && !m.inTurn() {
-		return m.takeSide()
-	}
-	switch m.Stage {
-	case StageName:
-		return m.name()
-	case StageOpen:
-		return m.open()
-	case StageWork:
-		return m.work()
-	case StagePublish:
-		return m.publish()
-	case StageReview:
-		return m.review()
-	case StageWatch:
-		return m.watch()
-	case StageFix:
-		return m.fix()
-	case StageAnswer:
-		return m.answer()
-	case StageReady:
-		return m.ready()
-	case StageChecks:
-		return m.checks()
-	case StageMerge, StageCompare:
-		return m.merge()
-	case StageAsk:
-		return m.ask()
-	case StageEnding:
-		return m.ending()
-	case StageCleaning:
-		return m.clean()
+	stage := stages()[m.Stage]
+	switch {
+	case m.Paused:
+		m.awaitEvent(forever)
+	case m.Foreign.Take != "" && !m.inTurn():
+		m.takeSide()
+	case stage == nil:
+		m.unknownStage()
 	default:
-		return m.unknownStage()
+		stage(m)
 	}
 }
 
 // unknownStage waits in a stage that only a newer cco knows. An error would make the engine start over again and again.
-func (m *machine) unknownStage() error {
+func (m *machine) unknownStage() {
 	m.Waiting.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
 		"cleanup`", m.Stage)
 	m.Waiting.Stuck = m.Waiting.Trouble
-	if err := m.save(); err != nil {
-		return err
-	}
-	return m.awaitEvent(forever)
+	m.save()
+	m.awaitEvent(forever)
 }
 
 // resume waits for the look that was due when the state was saved, so that a restart neither forgets it nor has all
 // phases look at once.
-func (m *machine) resume() error {
+func (m *machine) resume() {
 	if !m.due {
-		return nil
+		return
 	}
 	m.due = false
-	now, err := m.Now()
-	if err != nil || m.Paused || !m.looks() {
-		return err
+	if m.Paused || !m.looks() {
+		return
 	}
+	now := m.now()
 	m.Looks.Next, m.Looks.Backoff = m.Next(now)
 	if wait := min(m.Looks.Next.Sub(now), lastWait); wait > 0 { // a clock may have been set back
-		return m.awaitEvent(wait)
+		m.awaitEvent(wait)
 	}
-	return nil
 }
 
 // save saves the state.
-func (m *machine) save() error {
-	_, err := m.record(false)
-	return err
-}
+func (m *machine) save() { m.record(false) }
 
 // saveAgain is how often a state is tried to be saved that can't be.
 const saveAgain = 30 * time.Second
 
 // record saves the state. It is all that a later life of the phase knows, so nothing else happens before that is done.
-func (m *machine) record(last bool) (saved Saved, err error) {
+func (m *machine) record(last bool) Saved {
 	for wait := firstWait; ; wait = min(2*wait, saveAgain) {
-		err = m.Start(StepSave.Name, SaveIn{Phase: m.ID(), State: *m.State, Last: last}).Get(&saved)
-		if _, failed := errors.AsType[*StepError](err); !failed {
-			return saved, err
+		saved, failed := do(m, StepSave, SaveIn{Phase: m.ID(), State: *m.State, Last: last})
+		if failed == nil {
+			return saved
 		}
-		if err := m.Sleep(wait); err != nil {
-			return saved, err
-		}
+		leaveOn(m.Sleep(wait))
 	}
 }
 
-func (m *machine) to(s Stage) {
-	m.Stage, m.Attempt.Number = s, 0
-	m.over()
-	m.Waiting.Trouble, m.Waiting.For, m.Waiting.RefusedSince, m.Looks.Next = "", "", time.Time{}, time.Time{}
+func (s *State) to(stage Stage) {
+	s.Stage, s.Attempt.Number = stage, 0
+	s.over()
+	s.Waiting = Waiting{Stuck: s.Waiting.Stuck}
+	s.Looks.Next = time.Time{}
 }
 
-func (m *machine) end(e End, words string) {
-	m.End, m.EndWords = e, words
-	m.to(StageEnding)
+func (s *State) end(e End, words string) {
+	s.End, s.EndWords = e, words
+	s.to(StageEnding)
 }
 
 // active notes that something happened.
-func (m *machine) active() error {
-	now, err := m.Now()
-	m.LastActivity = now
-	return err
-}
+func (m *machine) active() { m.LastActivity = m.now() }
 
-// idle ends a phase in which nothing has happened for too long.
-func (m *machine) idle() (bool, error) {
+// idle ends a phase in which nothing has happened for too long, and leaves its stage.
+func (m *machine) idle() {
 	if m.Stage == StageEnding || m.Stage == StageCleaning {
-		return false, nil // the reason for its end is already decided
+		return // the reason for its end is already decided
 	}
-	now, err := m.Now()
-	if err != nil {
-		return false, err
-	}
+	now := m.now()
 	if m.PR != nil && !m.seen(now) || m.Spec.Timeout <= 0 || now.Sub(m.LastActivity) < m.Spec.Timeout {
-		return false, nil
+		return
 	}
 	m.end(EndIdle, "Nothing happened for "+m.Spec.Timeout.String()+".")
-	return true, nil
+	leave()
 }
 
 // seen notes that a look has just succeeded, and says whether it has. Time without a successful look does not count as
@@ -229,50 +191,28 @@ func (m *machine) seen(now time.Time) bool {
 	return true
 }
 
-func (m *machine) name() error {
-	meta, done, err := attempt(m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.Spec})
-	if err != nil || !done {
-		return err
-	}
-	m.Meta = meta
+func (m *machine) name() {
+	m.Meta = attempt(m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.Spec})
 	m.to(StageOpen)
-	return nil
-}
-
-func (m *machine) open() error {
-	if err := m.ensure(); err != nil || m.Stage != StageOpen {
-		return err
-	}
-	m.to(StageWork)
-	return nil
 }
 
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
-func (m *machine) ensure() error {
-	w, done, err := attempt(m, StepWorkspace,
+func (m *machine) ensure() {
+	w := attempt(m, StepWorkspace,
 		WorkspaceIn{Phase: m.ID(), Spec: m.Spec, Branch: m.Meta.Branch, Head: m.Head.Commit})
-	if done {
-		if before := m.Workspace.Base; before != "" {
-			w.Base = before // a new one begins at the last pushed commit; the work began earlier
-		}
-		m.Workspace = w
+	if before := m.Workspace.Base; before != "" {
+		w.Base = before // a new one begins at the last pushed commit; the work began earlier
 	}
-	return err
+	m.Workspace = w
 }
 
 // turnAndPublish runs a writer and takes its work out of its reach.
-func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err error) {
-	if r, done, err = m.turn(job); err != nil || !done {
-		return r, p, false, err
-	}
-	if err = m.active(); err != nil {
-		return r, p, false, err
-	}
-	p, done, err = attempt(m, StepPublish, m.publishIn())
-	if done {
-		m.Consent.Refused = p.Refused
-	}
-	return r, p, done, err
+func (m *machine) turnAndPublish(job Job) (Report, Published) {
+	r := m.turn(job)
+	m.active()
+	p := attempt(m, StepPublish, m.publishIn())
+	m.Consent.Refused = p.Refused
+	return r, p
 }
 
 // where is what steps are told of the phase.
@@ -298,61 +238,48 @@ func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	}
 }
 
-func (m *machine) spent() bool { return m.Spec.MaxCost > 0 && m.Spent.Cost >= m.Spec.MaxCost }
+func (s *State) spent() bool { return s.Spec.MaxCost > 0 && s.Spent.Cost >= s.Spec.MaxCost }
 
 // roughly marks a cost that is an estimate.
-func (s State) roughly() string {
-	if s.Spent.Estimate {
+func (s *Spent) roughly() string {
+	if s.Estimate {
 		return " (an estimate)"
 	}
 	return ""
 }
 
 // broke ends the phase if its money is spent, and says whether it is.
-func (m *machine) broke() bool {
-	if !m.spent() {
+func (s *State) broke() bool {
+	if !s.spent() {
 		return false
 	}
-	m.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", m.Spent.Cost, m.roughly(), m.Spec.MaxCost))
+	s.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", s.Spent.Cost, s.roughly(), s.Spec.MaxCost))
 	return true
 }
 
-func (m *machine) work() error {
-	if err := m.ensure(); err != nil || m.Stage != StageWork {
-		return err
-	}
-	now, err := m.Now()
-	if err != nil {
-		return err
-	}
+func (m *machine) work() {
+	m.ensure()
+	now := m.now()
 	m.begin()
 	job := m.job(Author, "author-"+strconv.Itoa(m.Attempt.Number), m.Spec.Planner,
 		authorPrompt(*m.State, now.Format(time.DateOnly)))
 	job.Message = m.Meta.Title
-	report, published, done, err := m.turnAndPublish(job)
-	if err != nil || !done {
-		return err
-	}
+	report, published := m.turnAndPublish(job)
 	m.over()
 	fault := authorFault(*m.State, report, published)
-	if fault == "" {
+	switch {
+	case fault == "":
 		if m.Kind == Validating {
 			m.Outbox.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
 		}
 		m.Outbox.Published = &published
 		m.to(StagePublish)
-		return nil
+	case m.broke() || m.Attempt.Number < maxTries: // again, from the start of the stage
+	default:
+		m.Attempt.Number = 0
+		m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.Spec.Planner.Agent, fault),
+			"the "+m.Spec.Planner.Agent+" agent did not do its work twice")
 	}
-	if m.broke() {
-		return nil
-	}
-	if m.Attempt.Number < maxTries {
-		return nil // again, from the start of the stage
-	}
-	m.Attempt.Number = 0
-	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.Spec.Planner.Agent, fault),
-		"the "+m.Spec.Planner.Agent+" agent did not do its work twice")
-	return nil
 }
 
 // authorFault says why an author's work can't be used, "" if it can.

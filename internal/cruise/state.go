@@ -192,11 +192,11 @@ const maxSeen = 2000
 
 // rememberEvent says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of
 // them must not make us forget what the user sent.
-func (s *State) rememberEvent(id string) bool { return remember(&s.Inbox.Events, id) }
+func (b *Inbox) rememberEvent(id string) bool { return remember(&b.Events, id) }
 
 // rememberComment says whether a comment is new, and remembers it.
-func (s *State) rememberComment(id string) bool {
-	return !slices.Contains(s.Inbox.Events, id) && remember(&s.Inbox.Comments, id)
+func (b *Inbox) rememberComment(id string) bool {
+	return !slices.Contains(b.Events, id) && remember(&b.Comments, id)
 }
 
 func remember(list *[]string, id string) bool {
@@ -217,16 +217,16 @@ const (
 )
 
 // hold keeps a stranger's comment until the user decides. If there are too many, the oldest stay on the forge only.
-func (s *State) hold(c Comment) {
-	s.Inbox.Held = append(s.Inbox.Held, c)
+func (b *Inbox) hold(c Comment) {
+	b.Held = append(b.Held, c)
 	size := 0
-	for _, h := range s.Inbox.Held {
+	for _, h := range b.Held {
 		size += len(h.Body)
 	}
-	for len(s.Inbox.Held) > maxHeld || size > maxHeldBytes {
-		size -= len(s.Inbox.Held[0].Body)
-		s.Inbox.Held = slices.Delete(s.Inbox.Held, 0, 1)
-		s.Inbox.Dropped++
+	for len(b.Held) > maxHeld || size > maxHeldBytes {
+		size -= len(b.Held[0].Body)
+		b.Held = slices.Delete(b.Held, 0, 1)
+		b.Dropped++
 	}
 }
 
@@ -236,18 +236,34 @@ func (r *Review) record(j Judgement) {
 	r.Judgements = append(r.Judgements, j)
 }
 
+// judgement is what a domain says of the present head, nil if it has said nothing.
+func (s *State) judgement(domain string) *Judgement {
+	i := slices.IndexFunc(s.Judgements, func(j Judgement) bool { return j.Domain == domain && j.Head == s.Head.Commit })
+	if i < 0 {
+		return nil
+	}
+	return &s.Judgements[i]
+}
+
+// unjudged gives the domains that have no verdict on the present head.
+func (s *State) unjudged() []string {
+	return slices.DeleteFunc(slices.Clone(s.Spec.Domains), func(d string) bool {
+		j := s.judgement(d)
+		return j != nil && j.Verdict != ""
+	})
+}
+
 // verdicts sorts the domains by what they say of the present head: those that approve, that want only what was declined
 // for good, and all others, without a verdict too. A skipped domain says nothing.
 func (s *State) verdicts() (approve, overruled, others []string) {
 	for _, d := range s.Spec.Domains {
-		i := slices.IndexFunc(s.Review.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head.Commit })
-		switch {
-		case i < 0:
+		switch j := s.judgement(d); {
+		case j == nil:
 			others = append(others, d)
-		case s.Review.Judgements[i].Verdict == Skipped:
-		case s.Review.Judgements[i].Verdict == Approved:
+		case j.Verdict == Skipped:
+		case j.Verdict == Approved:
 			approve = append(approve, d)
-		case s.overruled(s.Review.Judgements[i]):
+		case s.overruled(*j):
 			overruled = append(overruled, d)
 		default:
 			others = append(others, d)
@@ -302,15 +318,11 @@ func (s *State) merges() bool { return s.Spec.Merge && s.lastKind() }
 
 // Domain names the domain under review: the first that has not judged the present head, "" if there is none.
 func (s *State) Domain() string {
-	if s.Stage != StageReview {
-		return ""
-	}
-	for _, d := range s.Spec.Domains {
-		if !slices.ContainsFunc(s.Review.Judgements, func(j Judgement) bool {
-			return j.Domain == d &&
-				j.Head == s.Head.Commit
-		}) {
-			return d
+	if s.Stage == StageReview {
+		for _, d := range s.Spec.Domains {
+			if s.judgement(d) == nil {
+				return d
+			}
 		}
 	}
 	return ""

@@ -106,30 +106,45 @@ func (s State) Next(now time.Time) (time.Time, Backoff) {
 	return next(s.Looks.Next, s.Looks.Backoff, now)
 }
 
+// waitShown waits for an event, and shows until when.
+func (m *machine) waitShown(wait time.Duration) {
+	m.showWait(wait)
+	m.awaitEvent(wait)
+}
+
+func (m *machine) showWait(wait time.Duration) {
+	m.Looks.Next = m.now().Add(wait)
+	m.save()
+}
+
+// waitSlower waits for an event, and longer the next time if nobody wants a look.
+func (m *machine) waitSlower(wait time.Duration) {
+	m.idle()
+	if m.waitShown(wait); !m.asked {
+		m.Looks.Backoff = m.Looks.Backoff.Slower()
+	}
+}
+
 // waitLooking is waitShown for a phase whose look has found nothing to do.
-func (m *machine) waitLooking() error {
+func (m *machine) waitLooking() {
 	wait := m.Looks.Backoff.Interval()
 	if m.known == nil || m.Waiting.Trouble != "" || m.unsure() {
-		return m.waitShown(wait)
+		m.waitShown(wait)
+		return
 	}
-	if err := m.showWait(wait); err != nil {
-		return err
-	}
+	m.showWait(wait)
 	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.Looks.Next, Pace: m.Looks.Backoff,
 		Until: m.Looks.Next.Add(longestWait)}
 	if idle := m.LastActivity.Add(m.Spec.Timeout); m.Spec.Timeout > 0 && idle.Before(w.Until) {
 		w.Until = idle
 	}
 	e, looked, err := m.Await(w)
-	if err != nil {
-		return err
-	}
+	leaveOn(err)
 	if looked.After(m.Looks.Last) {
 		m.Looks.Last = looked
 		_, m.Looks.Backoff = latest(w.Due, w.Pace, looked)
 	}
-	if e == nil {
-		return nil
+	if e != nil {
+		m.handleEvent(e)
 	}
-	return m.handleEvent(e)
 }

@@ -23,7 +23,7 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 		approvalBy("1", "ann", "OWNER", "c0000001", time.Hour), comment("2", "bob", "MEMBER", "rename the flag", time.Hour),
 		approvalBy("3", "ann", "OWNER", "c0000002", 5*time.Hour),
 	}}
-	st, _ := play(t, w, merging())
+	st, _ := play(t, w, thatMerges())
 	if st.End != EndMerged || st.Round != 1 || w.mergedBy.Head != "c0000002" {
 		t.Errorf("end %q after %d rounds, merged %+v", st.End, st.Round, w.mergedBy)
 	}
@@ -45,7 +45,7 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 			comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour)},
 	} {
 		w = &world{agents: unsure, news: news}
-		st, _ = play(t, w, merging())
+		st, _ = play(t, w, thatMerges())
 		if st.End != EndComplete || w.mergedBy != nil || fixers(w) != 0 || len(st.Ledger.OpenOnes()) != 1 ||
 			!strings.Contains(w.said[len(w.said)-1], "rename the flag") {
 			t.Errorf("%s: end %q, merged %+v, said %q", name, st.End, w.mergedBy, w.said)
