@@ -100,6 +100,7 @@ var (
 	StepPullRequest = step("pull request", Steps.PullRequest)
 	StepPostReview  = step("post review", Steps.PostReview)
 	StepLook        = step("look", Steps.Look)
+	StepSort        = step("sort", Steps.Sort)
 	StepAnswer      = quiet("answer", Steps.Answer)
 	StepSay         = quiet("say", Steps.Say)
 	StepClose       = quiet("close", Steps.Close)
@@ -130,7 +131,7 @@ func steps() []anyStep {
 	return []anyStep{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview,
 		StepLook, StepAnswer,
 		StepSay, StepClose, StepHands, StepTake, StepTarget, StepLend, StepReady, StepMerge, StepVerdict, StepBase,
-		StepCheck, StepChecks, StepAttempt, StepRerun, StepLog, StepSave}
+		StepCheck, StepChecks, StepAttempt, StepRerun, StepLog, StepSort, StepSave}
 }
 
 func dispatch(ctx context.Context, s Steps, name string, in json.RawMessage) (any, error) {

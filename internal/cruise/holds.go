@@ -47,7 +47,8 @@ func (s *State) held(p Published) (list []Hold) {
 		case HoldWeakened:
 			may = !red && (may || !s.Spec.Merge)
 		case HoldRed:
-			may = !red || h.File != "" && (slices.Contains(s.Consent.Files, h.File) || h.Kind == "tests" && s.Ledger.wanted(h.File))
+			may = !red || h.File != "" &&
+				(slices.Contains(s.Consent.Files, h.File) || h.Kind == "tests" && s.Ledger.wanted(h.File))
 		case HoldPolicy:
 			may = may || slices.Contains(s.Consent.Kinds, h.Kind)
 		case HoldMerge:

@@ -126,7 +126,7 @@ func (m *machine) resume() {
 	}
 	now := m.now()
 	m.Looks.Next, m.Looks.Backoff = m.Next(now)
-	if wait := min(m.Looks.Next.Sub(now), lastWait); wait > 0 { // a clock may have been set back
+	if wait := min(m.Looks.Next.Sub(now), m.Looks.Backoff.last()); wait > 0 { // a clock may have been set back
 		m.awaitEvent(wait)
 	}
 }
@@ -183,7 +183,7 @@ func (m *machine) seen(now time.Time) bool {
 		return false
 	}
 	m.saw = false
-	if gap := now.Sub(m.Looks.Last); !m.Looks.Last.IsZero() && (m.Looks.Blind || gap > 2*lastWait) &&
+	if gap := now.Sub(m.Looks.Last); !m.Looks.Last.IsZero() && (m.Looks.Blind || gap > 2*m.Looks.Backoff.last()) &&
 		m.Looks.Last.After(m.LastActivity) {
 		m.LastActivity = m.LastActivity.Add(gap)
 	}

@@ -213,5 +213,8 @@ func endWords(st State) string {
 			fmt.Fprintf(&b, "\n- open, said by %s: %s %s", code(f.Author), Harmless(short(f.Text)), f.URL)
 		}
 	}
+	for _, c := range st.Inbox.Remarks {
+		fmt.Fprintf(&b, "\n- taken for a remark, said by %s: %s %s", code(c.Author), Harmless(short(c.Body)), c.URL)
+	}
 	return b.String()
 }

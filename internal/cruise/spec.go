@@ -46,6 +46,9 @@ type Spec struct {
 	MayChange []string `json:"may_change,omitempty"`
 	// KeepCurrent has the branch contain its target whenever that moves.
 	KeepCurrent bool `json:"keep_current,omitempty"`
+	// PollMin and PollMax are the shortest and the longest wait between two looks; 0 is the usual.
+	PollMin time.Duration `json:"poll_min,omitempty"`
+	PollMax time.Duration `json:"poll_max,omitempty"`
 	// comments closer together than this share a round; 0 is ten seconds
 	Quiet time.Duration `json:"quiet,omitempty"`
 }

@@ -128,6 +128,7 @@ type Inbox struct {
 	Comments []string  `json:"heard,omitempty"`   // ids of those that were taken in
 	Held     []Comment `json:"held,omitempty"`    // from strangers, waiting for the user
 	Dropped  int       `json:"dropped,omitempty"` // of those, because there were too many
+	Remarks  []Comment `json:"remarks,omitempty"` // of trusted people, which want nothing
 	First    string    `json:"first,omitempty"`   // the link to the first comment
 }
 
@@ -184,7 +185,8 @@ type Life struct {
 
 // NewState is a phase that has not begun.
 func NewState(spec Spec) State {
-	return State{Spec: spec, Kind: spec.Kind, Stage: StageName, Head: Head{MaxLines: spec.DiffBudget}}
+	return State{Spec: spec, Kind: spec.Kind, Stage: StageName, Head: Head{MaxLines: spec.DiffBudget},
+		Looks: Looks{Backoff: Backoff{Min: int(spec.PollMin / time.Second), Max: int(spec.PollMax / time.Second)}}}
 }
 
 // maxSeen bounds how many handled ids are remembered. The forge's mark covers everything older.

@@ -18,6 +18,7 @@ type Steps interface {
 	PullRequest(context.Context, PullRequestIn) (PullRequest, error)
 	PostReview(context.Context, PostReviewIn) ([]Posted, error)
 	Look(context.Context, LookIn) (News, error)
+	Sort(context.Context, SortIn) (Sort, error)
 	Answer(context.Context, AnswerIn) error
 	Say(context.Context, SayIn) error
 	Close(context.Context, CloseIn) error
@@ -204,11 +205,14 @@ type LookIn struct {
 	Now  bool   `json:"now,omitempty"` // don't use what the watcher read a moment ago
 }
 
-// ReviewState is what a review says as a whole, as far as a phase wants to know: "" for anything but an approval.
+// ReviewState is what a review says as a whole, as far as a phase wants to know: "" for anything else.
 type ReviewState string
 
-// ReviewApproved is a review that approves.
-const ReviewApproved ReviewState = "APPROVED"
+// A review that approves, and one that requests changes.
+const (
+	ReviewApproved ReviewState = "APPROVED"
+	ReviewWants    ReviewState = "CHANGES_REQUESTED"
+)
 
 // PullState is the state of a pull request.
 type PullState string

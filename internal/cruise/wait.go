@@ -27,7 +27,7 @@ func (s *State) looks() bool {
 }
 
 // Longest is how long an engine waits for an event: longer than the looks take.
-func (w Wait) Longest() time.Duration { return max(w.Until.Sub(w.Due), 0) + 3*lastWait }
+func (w Wait) Longest() time.Duration { return max(w.Until.Sub(w.Due), 0) + 3*w.Pace.last() }
 
 // sleep says whether the time has passed before the context ended.
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -46,7 +46,7 @@ func (w Wait) Watch(ctx context.Context, clock func() time.Time,
 	for since := w.Due; ; since = last {
 		now := clock()
 		due, _ := next(w.Due, w.Pace, now)
-		if !sleep(ctx, min(due.Sub(now), lastWait)) { // a clock may be set back
+		if !sleep(ctx, min(due.Sub(now), w.Pace.last())) { // a clock may be set back
 			return last
 		}
 		o, err := look(ctx)
@@ -55,7 +55,7 @@ func (w Wait) Watch(ctx context.Context, clock func() time.Time,
 		}
 		news := News{}
 		now = clock().UTC().Round(0)
-		away := now.Sub(since) > 2*lastWait // since Due at first: what an earlier process saw is not known
+		away := now.Sub(since) > 2*w.Pace.last() // since Due at first: what an earlier process saw is not known
 		if err != nil || away || o.Decode(&news) != nil || !w.Known.same(news) {
 			return last
 		}
@@ -79,7 +79,7 @@ func latest(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
 	for {
 		slower := pace.Slower()
 		if slower.Interval() == pace.Interval() {
-			return due.Add(now.Sub(due).Truncate(lastWait)), pace
+			return due.Add(now.Sub(due).Truncate(pace.last())), pace
 		}
 		after := due.Add(slower.Interval())
 		if after.After(now) {

@@ -131,7 +131,13 @@ func (m *machine) recordComment(c Comment) bool {
 	if before := m.Ledger.Said(c.ID); before != nil {
 		return m.reworded(before, c)
 	}
-	if wishIn(c.Body) == "" {
+	if OnlyMarkers(c.Body) {
+		return false
+	}
+	m.forget(c.ID)
+	sort := m.sortOf(c)
+	if sort == SortRemark {
+		m.remark(c)
 		return false
 	}
 	if c.At.After(m.heard) {
@@ -139,7 +145,7 @@ func (m *machine) recordComment(c Comment) bool {
 	}
 	added := m.addFinding(c)
 	if f := m.Ledger.Said(c.ID); f != nil && !c.Bot {
-		f.Demand, f.At = true, c.Changed
+		f.Demand, f.At = sort != SortQuestion, c.Changed
 	}
 	return added
 }
@@ -208,12 +214,11 @@ func (m *machine) handleEvent(e *Event) {
 		m.obeyPerson()
 		m.active()
 	case EventAccept:
-		if i := slices.IndexFunc(m.Inbox.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
-			m.addFinding(m.Inbox.Held[i])
+		if c := m.accept(e.Text); c != nil {
+			m.addFinding(*c)
 			if f := m.Ledger.Said(e.Text); f != nil {
 				f.Accepted = true
 			}
-			m.Inbox.Held = slices.Delete(m.Inbox.Held, i, i+1)
 			m.obeyPerson()
 			m.active()
 		}

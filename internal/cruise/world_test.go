@@ -93,13 +93,14 @@ type world struct {
 	news     []Comment // At is when it can be seen
 	merged   time.Time // when a person merges
 	broken   map[string]error
-	head     string    // of the branch, where somebody else pushed
-	shows    time.Time // when the forge shows our own pushes, where that is late
-	state    PullState // of the pull request, where it is not open
-	still    bool      // a look finds only what is new since its mark
-	asked    string    // the last question
-	unread   int       // how often an end has to wait
-	work     []Commit  // in the workspace and not yet published
+	head     string          // of the branch, where somebody else pushed
+	shows    time.Time       // when the forge shows our own pushes, where that is late
+	state    PullState       // of the pull request, where it is not open
+	still    bool            // a look finds only what is new since its mark
+	asked    string          // the last question
+	unread   int             // how often an end has to wait
+	sorts    map[string]Sort // what a model says of comments
+	work     []Commit        // in the workspace and not yet published
 	n        int
 	said     []string
 	keys     []string // of what was said
@@ -261,6 +262,10 @@ func (w *world) Say(_ context.Context, in SayIn) error {
 		w.said, w.keys = append(w.said, in.Text), append(w.keys, in.Key)
 	}
 	return w.fault(StepSay.Name)
+}
+
+func (w *world) Sort(_ context.Context, in SortIn) (Sort, error) {
+	return w.sorts[in.Text], w.fault(StepSort.Name)
 }
 
 func (w *world) Close(_ context.Context, in CloseIn) error {

@@ -39,6 +39,8 @@ func CheckSpec(s cruise.Spec, agents agent.Own) error {
 		return app.Usagef("--domains: at least one domain is needed, and none can be empty")
 	case s.MaxRounds < 1 || s.MaxCost <= 0 || s.Timeout <= 0 || s.DiffBudget < 0:
 		return app.Usagef("--max-rounds, --max-cost and --timeout must be more than zero")
+	case s.PollMin < 0 || s.PollMin > cruise.MostPoll || s.PollMax < 0 || s.PollMax > cruise.MostPoll:
+		return app.Usagef("cruise.poll_min and cruise.poll_max are an hour at most")
 	case s.Merge && s.Draft && !s.Ready:
 		return app.Usagef("--draft and --merge: a draft is not merged; --ready marks it as ready when it is approved")
 	case s.Branch != "":

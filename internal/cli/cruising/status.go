@@ -182,6 +182,9 @@ func (t *tool) describe(p store.Phase, st cruise.State, on machines) error {
 	if len(st.Inbox.Held) > 0 {
 		row("", "read all of it with --json, or on the pull request, before `cco cruise fix --accept ID`")
 	}
+	for _, c := range st.Inbox.Remarks {
+		row("remark", "%s by %s: %s (`cco cruise fix --accept %[1]s` makes it work)", c.ID, c.Author, clip(c.Body))
+	}
 	if st.Inbox.Dropped > 0 {
 		row("", "and %d older ones, which only the pull request has", st.Inbox.Dropped)
 	}

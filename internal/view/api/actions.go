@@ -251,7 +251,7 @@ func accept(ctx context.Context, j *job, r *http.Request, in Accept) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range st.Inbox.Held {
+	for _, c := range slices.Concat(st.Inbox.Held, st.Inbox.Remarks) {
 		if c.ID == in.Comment && seenComment(c) == in.Seen {
 			return send(ctx, j, r, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
 		}
