@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ func (t *tool) fix() *cobra.Command {
 		Use: "fix [ID]", Short: "Look for comments now, and run a round now", Args: cli.AtMost(1),
 		Long: `Look for comments now instead of at the next poll, and run a round if there is
 work. With --comment something is said without the forge; with --accept a
-stranger's comment, which waits for you, becomes work.`,
+stranger's comment, which waits for you, or a remark becomes work.`,
 		Example: `  cco cruise fix
   cco cruise fix --comment "use the helper"
   cco cruise fix 77ab01fe --accept 1234`,
@@ -72,10 +73,9 @@ func (t *tool) held(ctx context.Context, id, comment string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range st.Inbox.Held {
-		if c.ID == comment {
-			return nil
-		}
+	waits := slices.Concat(st.Inbox.Held, st.Inbox.Remarks)
+	if slices.ContainsFunc(waits, func(c cruise.Comment) bool { return c.ID == comment }) {
+		return nil
 	}
 	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits, see `cco cruise status`", comment)}
 }
