@@ -56,7 +56,7 @@ type ChecksIn struct {
 	Within time.Duration `json:"within,omitempty"`
 }
 
-// Checks is how they stand.
+// Checked is how they stand.
 type Checked struct {
 	Head     string   `json:"head"`
 	All      []Check  `json:"all,omitempty"`

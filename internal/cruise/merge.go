@@ -248,7 +248,7 @@ func (s *State) note(key, text string) {
 func (m *machine) postNotes() {
 	for len(m.Outbox.Notes) > 0 && m.Stage != StageEnded {
 		n := m.Outbox.Notes[0]
-		persist(m, StepSay, SayIn{Where: m.where(), Key: n.Key, Text: n.Text})
+		_, _ = persist(m, StepSay, SayIn{Where: m.where(), Key: n.Key, Text: n.Text})
 		m.Outbox.Notes = slices.DeleteFunc(m.Outbox.Notes, func(o Note) bool { return o.Key == n.Key })
 	}
 }

@@ -118,8 +118,8 @@ func ParseSort(answer string) Sort {
 	return s
 }
 
-// sortOf says what a trusted person's comment is. A request for changes is a demand whatever it says, and what stands on
-// a line is never a remark.
+// sortOf says what a trusted person's comment is. A request for changes is a demand whatever it says, and what stands
+// on a line is never a remark.
 func (m *machine) sortOf(c Comment) Sort {
 	switch {
 	case OnlyMarkers(c.Body), c.State == ReviewWants, len(c.Body) > maxSorted:

@@ -32,7 +32,7 @@ func Domains() []string {
 	return []string{"Security", "TechnicalFeasibility", "TaskGranularity", "DependencyCompleteness", "GeneralPolish"}
 }
 
-// Review is a reviewer's answer.
+// ReviewAnswer is what a reviewer says.
 type ReviewAnswer struct {
 	Verdict  Verdict         `json:"verdict"`
 	Summary  string          `json:"summary,omitempty"`

@@ -313,7 +313,7 @@ func (m *machine) ask() {
 // it asks nobody about a comment that can't be posted.
 func (m *machine) ending() {
 	if m.PR != nil {
-		persist(m, StepSay, SayIn{Where: m.where(), Key: fmt.Sprintf("end-%s-%d", m.Kind, m.Life.Again),
+		_, _ = persist(m, StepSay, SayIn{Where: m.where(), Key: fmt.Sprintf("end-%s-%d", m.Kind, m.Life.Again),
 			Text: endWords(*m.State)})
 	}
 	switch m.End {

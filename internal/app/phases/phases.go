@@ -115,8 +115,8 @@ func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Ph
 	return only(ctx, st, nameOf(ctx, st, repo.Top), head.Branch)
 }
 
-// ofWorkspace gives the phase whose workspace a directory is. Agents can write the file that names it, so its record has
-// to have that directory.
+// ofWorkspace gives the phase whose workspace a directory is. Agents can write the file that names it, so its record
+// has to have that directory.
 func ofWorkspace(ctx context.Context, st *store.Store, dir string) (store.Phase, bool) {
 	shown, err := readShown(dir)
 	if err != nil {
