@@ -120,7 +120,7 @@ func ParseSort(answer string) Sort {
 
 // sortOf says what a trusted person's comment is. A request for changes is a demand whatever it says, and what stands
 // on a line is never a remark.
-func (m *machine) sortOf(c Comment) Sort {
+func sortOf(m *machine, c Comment) Sort {
 	switch {
 	case OnlyMarkers(c.Body), c.State == ReviewWants, len(c.Body) > maxSorted:
 		return ""

@@ -135,7 +135,7 @@ func (m *machine) recordComment(c Comment) bool {
 		return false
 	}
 	m.forget(c.ID)
-	sort := m.sortOf(c)
+	sort := sortOf(m, c)
 	if sort == SortRemark {
 		m.remark(c)
 		return false
