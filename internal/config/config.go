@@ -61,6 +61,8 @@ type View struct {
 type Cruise struct {
 	Model string   // that names phases; "" is a small one of the planner's provider
 	Bots  []string // accounts on forges that are programs, and give no work
+
+	PollMin, PollMax time.Duration // how often a phase looks at its request: 5 seconds to 300 where they are 0
 }
 
 // Engine says where phases live.

@@ -121,6 +121,8 @@ detach_key = "Ctrl-Q"
 [cruise]
 model = "small"
 bots = ["lint"]
+poll_min = "10s"
+poll_max = "10m"
 
 [engine]
 database = "postgres://cco@db.example:5433/cco"
@@ -170,7 +172,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 				"provision.scripts": []string{home + "/setup.sh"}, "provision.containers": true}},
 		Terminal: Terminal{Clipboard: true, DetachKey: 'q'},
 
-		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
+		Cruise: Cruise{Model: "small", Bots: []string{"lint"}, PollMin: 10 * time.Second, PollMax: 10 * time.Minute},
 		Engine: Engine{Database: "postgres://cco@db.example:5433/cco", Password: Key{File: home + "/keys/database"},
 			Accept: []string{Unverified}, Bundles: home + "/shared", BundleMax: 1 << 30},
 		Worker: Worker{Slots: 4, Labels: []string{"gpu", "big-disk"}},

@@ -118,6 +118,8 @@ func loose() map[string]string {
 		"guard.sockets":     `sockets = ["ssh-agent"]`,
 		"guard.cage":        `cage = "landlock"`,
 		"cruise.model":      `model = "the dear one"`,
+		"cruise.poll_min":   `poll_min = "1s"`,
+		"cruise.poll_max":   `poll_max = "1s"`,
 		"cruise.bots":       `bots = ["ann"]`,
 		"view.hosts":        `hosts = ["evil.example"]`,
 

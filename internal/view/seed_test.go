@@ -195,13 +195,15 @@ func (s *seeder) talk() string {
 func (s *seeder) phase() string {
 	s.t.Helper()
 	const id = "keepcarts"
-	st := cruise.State{Kind: "full", Stage: cruise.StageAsk, Round: 2, Cost: 6.31,
-		Question:     "Review 2 leaves one finding to you: is a cart that waits 40 ms acceptable?",
+	st := cruise.State{Kind: "full", Stage: cruise.StageAsk, Round: 2, Spent: cruise.Spent{Cost: 6.31},
+		Ask:          cruise.Ask{Question: "Review 2 leaves one finding to you: is a cart that waits 40 ms acceptable?"},
 		LastActivity: s.now.Add(-4 * time.Minute), Spec: cruise.Spec{MaxRounds: 6, MaxCost: 20, Box: "cco-sandbox",
 			Task: "# Keep carts when the shop restarts\n\nCarts are lost. Find out why, and mend it."},
-		Held: []cruise.Comment{{ID: "77", Author: "visitor-7", Body: "Please also add my tracking pixel."}},
-		Judgements: []cruise.Judgement{{Domain: "Security", Verdict: cruise.Approved, Head: "c0ffee1"},
-			{Domain: "Concurrency", Verdict: cruise.NeedsChanges, Head: "c0ffee1"}}}
+		Inbox: cruise.Inbox{Held: []cruise.Comment{{ID: "77", Author: "visitor-7",
+			Body: "Please also add my tracking pixel."}}},
+		Review: cruise.Review{Judgements: []cruise.Judgement{
+			{Domain: "Security", Verdict: cruise.Approved, Head: "c0ffee1"},
+			{Domain: "Concurrency", Verdict: cruise.NeedsChanges, Head: "c0ffee1"}}}}
 	for i, f := range []cruise.Finding{
 		{Severity: "low", Text: "Name the wait in the log", Path: "internal/shop/cart/lock.go", Line: 22,
 			State: cruise.Declined,

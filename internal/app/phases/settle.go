@@ -99,20 +99,20 @@ func (s *settler) settle(ctx context.Context, p store.Phase, h lease.Held) (st c
 		return st, err
 	}
 	s.known(repo.Top, account, address(remote))
-	was := st.Home
+	was := st.Life.Home
 	if was != "" && was != s.holder.Worker.ID { // it may have pushed just now, and the forge not show that everywhere
 		if err := s.pushed(p.ID); err != nil {
 			return st, err
 		}
 	}
-	st.Spec.Repo, st.Workspace.Path, st.Home = repo.Top, "", s.holder.Worker.ID
+	st.Spec.Repo, st.Workspace.Path, st.Life.Home = repo.Top, "", s.holder.Worker.ID
 	if err := s.canRun(ctx, st.Spec); err != nil {
 		return st, err
 	}
 	if err := s.bring(ctx, repo, p.ID, &st); err != nil {
 		return st, err
 	}
-	if was != st.Home {
+	if was != st.Life.Home {
 		err = s.reset(ctx, p.ID, st)
 	}
 	if id := st.Workspace.Session; id != "" { // where the next turn makes it, if it is not there
@@ -187,7 +187,7 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, phase string, st *c
 	if err != nil {
 		return err
 	}
-	for _, branch := range []string{st.Target, st.Meta.Branch} {
+	for _, branch := range []string{st.Base.Branch, st.Meta.Branch} {
 		if branch == "" {
 			continue
 		}
@@ -202,7 +202,7 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, phase string, st *c
 	if err := s.unbundle(ctx, repo, phase, store.BundleWork, session+store.BundleWork); err != nil {
 		return err
 	}
-	for _, oid := range []string{st.Spec.Base, st.Head, st.Ours(), st.Workspace.Base} {
+	for _, oid := range []string{st.Spec.Base, st.Head.Commit, st.Ours(), st.Workspace.Base} {
 		if oid != "" && !repo.Has(ctx, oid) {
 			return fmt.Errorf("commit %s is neither on the forge nor kept for this phase", git.Short(oid))
 		}
@@ -213,20 +213,20 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, phase string, st *c
 // ownPush goes on from a head that an earlier home pushed, if that home died before it could say so. Any other head is
 // somebody else's, and the phase finds that out by itself.
 func (s *settler) ownPush(ctx context.Context, f steps.Forge, repo *git.Repo, phase string, st *cruise.State) error {
-	if st.Head == "" || st.Published != nil || st.Meta.Branch == "" {
+	if st.Head.Commit == "" || st.Outbox.Published != nil || st.Meta.Branch == "" {
 		return nil
 	}
 	at, err := f.Branch(ctx, st.Meta.Branch)
-	if err != nil || at == "" || at == st.Head || at == st.LastHead || !repo.Has(ctx, at) {
+	if err != nil || at == "" || at == st.Head.Commit || at == st.Head.Before || !repo.Has(ctx, at) {
 		return err
 	}
 	ours, err := s.svc.Store.PushedHead(ctx, phase, at)
 	if err != nil || !ours {
 		return err
 	}
-	later, err := repo.IsAncestor(ctx, st.Head, at)
+	later, err := repo.IsAncestor(ctx, st.Head.Commit, at)
 	if err == nil && later {
-		st.LastHead, st.Head = st.Head, at
+		st.Head.Before, st.Head.Commit = st.Head.Commit, at
 	}
 	return err
 }

@@ -230,7 +230,7 @@ func (a *Phases) home(ctx context.Context, st *store.Store, s cruise.Spec) (leas
 // unpushedBundle bundles the commits that the phase begins with and that the forge lacks.
 func (a *Phases) unpushedBundle(ctx context.Context, st *store.Store, id string, s cruise.State,
 	k kept) (*store.Bundle, error) {
-	if len(s.Unpushed) == 0 {
+	if len(s.Head.Unpushed) == 0 {
 		return nil, nil
 	}
 	repo, err := a.OpenRepo(ctx, s.Spec.Repo)

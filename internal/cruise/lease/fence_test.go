@@ -27,7 +27,8 @@ func (s saying) Say(ctx context.Context, _ cruise.SayIn) error { return s.say(ct
 func (m *machine) step(t *testing.T, flow string, say func(ctx context.Context) error) (cruise.Outcome, error) {
 	t.Helper()
 	steps := &Fenced{Steps: saying{say: say}, Holder: m.Holder}
-	return cruise.Dispatch(cruise.WithFlow(t.Context(), flow), steps, cruise.StepSay, json.RawMessage(`{"phase":"p"}`))
+	return cruise.Dispatch(cruise.WithFlow(t.Context(), flow), steps, cruise.StepSay.Name,
+		json.RawMessage(`{"phase":"p"}`))
 }
 
 // Guards against effects of a home that a phase has left, at every moment at which it can leave.

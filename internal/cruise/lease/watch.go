@@ -49,7 +49,7 @@ const (
 // Look looks here, or has the watcher look.
 func (w *Watching) Look(ctx context.Context, in cruise.LookIn) (news cruise.News, err error) {
 	if !in.Now {
-		if done, err := w.ask(ctx, in.Repo, cruise.StepLook, in, &news); done || err != nil {
+		if done, err := w.ask(ctx, in.Repo, cruise.StepLook.Name, in, &news); done || err != nil {
 			return news, err
 		}
 	}
@@ -57,9 +57,9 @@ func (w *Watching) Look(ctx context.Context, in cruise.LookIn) (news cruise.News
 }
 
 // Checks reads here, or has the watcher read.
-func (w *Watching) Checks(ctx context.Context, in cruise.ChecksIn) (checks cruise.Checks, err error) {
+func (w *Watching) Checks(ctx context.Context, in cruise.ChecksIn) (checks cruise.Checked, err error) {
 	if in.Within > 0 {
-		if done, err := w.ask(ctx, in.Repo, cruise.StepChecks, in, &checks); done || err != nil {
+		if done, err := w.ask(ctx, in.Repo, cruise.StepChecks.Name, in, &checks); done || err != nil {
 			return checks, err
 		}
 	}
@@ -236,7 +236,7 @@ func (w *Watching) look(ctx context.Context, clone string, q question) (any, err
 	// A look can change something: what was posted twice is removed. Only the phase's own machine may do that.
 	ctx = forge.WithFence(ctx, func(context.Context) error { return errors.New("only its own machine changes it") })
 	switch q.Step {
-	case cruise.StepLook:
+	case cruise.StepLook.Name:
 		var in cruise.LookIn
 		if err := json.Unmarshal(q.Asked, &in); err != nil {
 			return nil, err
@@ -244,7 +244,7 @@ func (w *Watching) look(ctx context.Context, clone string, q question) (any, err
 		in.Repo = clone
 		w.hear(clone, in.PR)
 		return w.Steps.Look(ctx, in)
-	case cruise.StepChecks:
+	case cruise.StepChecks.Name:
 		var in cruise.ChecksIn
 		if err := json.Unmarshal(q.Asked, &in); err != nil {
 			return nil, err

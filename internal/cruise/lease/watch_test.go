@@ -39,9 +39,9 @@ func (l *looker) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error
 	return cruise.News{Mark: in.Mark + fmt.Sprint(" seen ", in.PR)}, nil
 }
 
-func (l *looker) Checks(_ context.Context, in cruise.ChecksIn) (cruise.Checks, error) {
+func (l *looker) Checks(_ context.Context, in cruise.ChecksIn) (cruise.Checked, error) {
 	l.checks.Add(1)
-	return cruise.Checks{Head: fmt.Sprint(in.PR)}, nil
+	return cruise.Checked{Head: fmt.Sprint(in.PR)}, nil
 }
 
 // watching is a machine that looks, with a clone of a repository that all have.
@@ -78,7 +78,8 @@ func TestOneMachineWatchesARepository(t *testing.T) {
 	wb, lb := watching(t, b)
 	look := func(w *Watching, l *looker, pr int, now bool) {
 		t.Helper()
-		got, err := w.Look(t.Context(), cruise.LookIn{Phase: "p", Repo: l.clone, PR: pr, Mark: "m", Now: now})
+		got, err := w.Look(t.Context(), cruise.LookIn{Where: cruise.Where{Phase: "p", Repo: l.clone, PR: pr}, Mark: "m",
+			Now: now})
 		if err != nil || got.Mark != fmt.Sprint("m seen ", pr) {
 			t.Errorf("it sees %+v, %v", got, err)
 		}
@@ -89,7 +90,8 @@ func TestOneMachineWatchesARepository(t *testing.T) {
 	for pr := range phases {
 		wg.Go(func() {
 			look(wb, lb, pr, false)
-			got, err := wb.Checks(t.Context(), cruise.ChecksIn{Phase: "p", Repo: lb.clone, PR: pr, Within: time.Minute})
+			got, err := wb.Checks(t.Context(), cruise.ChecksIn{Where: cruise.Where{Phase: "p", Repo: lb.clone, PR: pr},
+				Within: time.Minute})
 			if err != nil || got.Head != fmt.Sprint(pr) {
 				t.Errorf("it reads %+v, %v", got, err)
 			}
@@ -103,7 +105,7 @@ func TestOneMachineWatchesARepository(t *testing.T) {
 
 	// What an effect rests on is read where the effect is.
 	look(wb, lb, 1, true)
-	must.Get(wb.Checks(t.Context(), cruise.ChecksIn{Phase: "p", Repo: lb.clone, PR: 1}))(t)
+	must.Get(wb.Checks(t.Context(), cruise.ChecksIn{Where: cruise.Where{Phase: "p", Repo: lb.clone, PR: 1}}))(t)
 	// What changes something is done where the phase is.
 	la.changes.Store(true)
 	lb.changes.Store(true)
@@ -139,19 +141,19 @@ func TestOnlyLookingIsDoneForOthers(t *testing.T) {
 	db := postgres(t)
 	a := worker(t, db, "a")
 	wa, la := watching(t, a)
-	must.Get(wa.Look(t.Context(), cruise.LookIn{Repo: la.clone}))(t)
+	must.Get(wa.Look(t.Context(), cruise.LookIn{Where: cruise.Where{Repo: la.clone}}))(t)
 	for _, q := range []question{
-		{Repo: wa.Repo(la.clone), Step: cruise.StepMerge, Asked: []byte(`{}`)},
-		{Repo: wa.Repo(la.clone), Step: cruise.StepLook, Asked: []byte(`[]`)},
-		{Repo: "forge.example/ada https://forge.example/ada/other.git", Step: cruise.StepLook, Asked: []byte(`{}`)},
-		{Repo: "/etc", Step: cruise.StepLook, Asked: []byte(`{"repo":"/etc"}`)},
+		{Repo: wa.Repo(la.clone), Step: cruise.StepMerge.Name, Asked: []byte(`{}`)},
+		{Repo: wa.Repo(la.clone), Step: cruise.StepLook.Name, Asked: []byte(`[]`)},
+		{Repo: "forge.example/ada https://forge.example/ada/other.git", Step: cruise.StepLook.Name, Asked: []byte(`{}`)},
+		{Repo: "/etc", Step: cruise.StepLook.Name, Asked: []byte(`{"repo":"/etc"}`)},
 	} {
 		if answer, err := a.Table.ask(t.Context(), q, "a"); answer != nil || err != nil {
 			t.Errorf("%s of %s: %s, %v", q.Step, q.Repo, answer, err)
 		}
 	}
 	// The clone is the watcher's own, whatever was asked for.
-	answer, err := a.Table.ask(t.Context(), question{Repo: wa.Repo(la.clone), Step: cruise.StepLook,
+	answer, err := a.Table.ask(t.Context(), question{Repo: wa.Repo(la.clone), Step: cruise.StepLook.Name,
 		Asked: []byte(`{"repo":"/etc","pr":3}`)}, "a")
 	if err != nil || answer == nil || la.looks.Load() != 2 {
 		t.Errorf("%s, %v, %d looks", answer, err, la.looks.Load())

@@ -37,7 +37,7 @@ func (p *place) end(t *testing.T) {
 	st := must.Get(StateOf(must.Get(p.Store.Phase(t.Context(), phase))(t)))(t)
 	st.Stage, st.End = cruise.StageEnded, cruise.EndRounds
 	rec := must.Get(steps.Record(phase, st, time.Now()))(t)
-	must.Get(p.Store.EndPhase(lease.WithEpoch(t.Context(), p.Holder.Held()[phase]), rec, st.Seen, false))(t)
+	must.Get(p.Store.EndPhase(lease.WithEpoch(t.Context(), p.Holder.Held()[phase]), rec, st.Inbox.Events, false))(t)
 }
 
 // Guards against a comment that a user was told is taken, and that nobody reads: its phase ended at that moment.
@@ -86,7 +86,7 @@ func TestTwoWhoReviveAPhaseDoSoOnce(t *testing.T) {
 				must.Do(t, a.Holder.Beat(t.Context()))
 				a.take(t)
 				st := must.Get(StateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t)
-				st.Cost = 5
+				st.Spent.Cost = 5
 				rec := must.Get(steps.Record(phase, st, time.Now()))(t)
 				must.Do(t, a.Store.SavePhase(lease.WithEpoch(t.Context(), a.Holder.Held()[phase]), rec))
 			}()
@@ -99,8 +99,8 @@ func TestTwoWhoReviveAPhaseDoSoOnce(t *testing.T) {
 	}
 	must.Do(t, slow.Send(t.Context(), phase, cruise.Event{ID: "e2", Kind: cruise.EventResume, At: time.Now()}))
 	<-done
-	if st := must.Get(StateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t); st.Cost != 5 {
-		t.Fatalf("what it spent is forgotten: life %d, %v", st.Flow, st.Cost)
+	if st := must.Get(StateOf(must.Get(a.Store.Phase(t.Context(), phase))(t)))(t); st.Spent.Cost != 5 {
+		t.Fatalf("what it spent is forgotten: life %d, %v", st.Life.Number, st.Spent.Cost)
 	}
 }
 

@@ -298,8 +298,8 @@ func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
 	if err != nil {
 		return err
 	}
-	before := cruise.FlowID(p.ID, st.Flow)
-	st.Flow++
+	before := cruise.FlowID(p.ID, st.Life.Number)
+	st.Life.Number++
 	rec, err := steps.Record(p.ID, st, w.Holder.Now())
 	if err != nil {
 		return err
@@ -308,10 +308,10 @@ func (w *Worker) tryBegin(ctx context.Context, h lease.Held) error {
 		return err
 	}
 	w.engine.GiveUp(before)
-	if _, err := w.Store.Unread(ctx, p.ID, st.Seen); err != nil { // which forgets what it has read
+	if _, err := w.Store.Unread(ctx, p.ID, st.Inbox.Events); err != nil { // which forgets what it has read
 		return err
 	}
-	flow := cruise.FlowID(p.ID, st.Flow)
+	flow := cruise.FlowID(p.ID, st.Life.Number)
 	w.Holder.Begin(flow, h)
 	w.log(ctx, p.ID, fmt.Sprintf("worker %s goes on with it", w.Holder.Worker.ID))
 	if err := w.engine.Start(flow, st); err != nil {

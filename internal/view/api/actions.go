@@ -236,7 +236,7 @@ func fix(ctx context.Context, j *job, r *http.Request, in Fix) error {
 	if err != nil {
 		return err
 	}
-	if st.Question != "" && seenIn(p.ID, st) != in.Seen {
+	if st.Ask.Question != "" && seenIn(p.ID, st) != in.Seen {
 		return &phases.StateError{ID: p.ID, Why: changed}
 	}
 	ev := cruise.Event{Kind: cruise.EventNews}
@@ -251,7 +251,7 @@ func accept(ctx context.Context, j *job, r *http.Request, in Accept) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range st.Held {
+	for _, c := range slices.Concat(st.Inbox.Held, st.Inbox.Remarks) {
 		if c.ID == in.Comment && seenComment(c) == in.Seen {
 			return send(ctx, j, r, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
 		}

@@ -34,16 +34,17 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	if err != nil {
 		return PhaseDetail{}, err
 	}
-	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
+	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Waiting.Trouble,
+		Waits:   st.Waiting.For,
 		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
 		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
-		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
-		Verdicts: st.Judgements}
+		Tokens: st.Spent.Tokens, Session: st.Workspace.Session, Gate: st.Outbox.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
+		Verdicts: st.Review.Judgements}
 	out.Wrong = without(out.Wrong, "other machines", d.elsewhere(ctx, st, &out))
 	out.NextLook, _ = st.Next(time.Now())
 	b := words.NewBudget(ctx)
-	if st.Question != "" {
-		out.Question = b.Parse(st.Question)
+	if st.Ask.Question != "" {
+		out.Question = b.Parse(st.Ask.Question)
 	}
 	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
 	out.Wrong = without(out.Wrong, "its log", err)
@@ -58,7 +59,7 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	for _, f := range st.Ledger.Findings {
 		out.Findings = append(out.Findings, finding(b, st, f))
 	}
-	for _, c := range st.Held {
+	for _, c := range st.Inbox.Held {
 		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: b.Parse(c.Body), URL: webAddress(c.URL),
 			Seen: seenComment(c)})
 	}
@@ -70,7 +71,7 @@ func (d *Desk) elsewhere(ctx context.Context, st cruise.State, out *PhaseDetail)
 	if !d.Sessions.Store.IsShared() {
 		return nil
 	}
-	out.Worker = st.Home
+	out.Worker = st.Life.Home
 	if _, err := d.Sessions.Store.Session(ctx, out.Session); err != nil {
 		out.Session = "" // it has no page here
 	}
@@ -90,7 +91,7 @@ func asks(st cruise.State) string {
 	switch {
 	case len(st.NeedConsent()) > 0:
 		return asksPush
-	case st.Stage == cruise.StageAsk && st.Foreign != "":
+	case st.Stage == cruise.StageAsk && st.Foreign.Commit != "":
 		return asksSide
 	}
 	return ""
@@ -98,7 +99,8 @@ func asks(st cruise.State) string {
 
 // seenIn names what a phase asks and where it stands, as somebody has seen it.
 func seenIn(id string, st cruise.State) string {
-	return named(id, st.Stage, st.Paused, st.Question, st.Holding, st.Foreign, st.End, st.Trouble != "", st.InTheWay())
+	return named(id, st.Stage, st.Paused, st.Ask.Question, st.Consent.Holding, st.Foreign.Commit, st.End,
+		st.Waiting.Trouble != "", st.InTheWay())
 }
 
 func seenComment(c cruise.Comment) string { return named(c.ID, c.Author, c.Body) }

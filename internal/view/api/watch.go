@@ -279,7 +279,7 @@ func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Ph
 				out.Needs[i].Asks, out.Needs[i].Seen = asks(st), seenIn(p.ID, st)
 			}
 		}
-		for _, c := range st.Held {
+		for _, c := range st.Inbox.Held {
 			out.Needs = append(out.Needs, Need{Of: "phase", Parent: p.ID, Words: b.Parse(c.Body), Seen: seenComment(c),
 				Need: session.Need{ID: c.ID, Kind: session.NeedAccept, Since: p.Updated, Title: p.Title, Agent: c.Author,
 					Repo: p.Repo, Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
