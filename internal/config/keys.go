@@ -127,7 +127,7 @@ func keys(backends []box.Backend) []key {
 		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
 		{"guard.git_env", "", "how git is bound to the workspace: plain sets GIT_DIR and GIT_WORK_TREE in every box",
 			among(func(c *Config) *string { return &c.Guard.GitEnv }, "way",
-				[]string{GitEnvWrapper, GitEnvPlain}), nil},
+				[]string{gitEnvWrapper, GitEnvPlain}), nil},
 		{"guard.show", "", "variables and paths of yours that an agent in a cage sees, such as GH_TOKEN or ~/.config/gh",
 			texts(func(c *Config) *[]string { return &c.Guard.Show }), nil},
 

@@ -229,7 +229,7 @@ func TestOtherWaysToWriteTheSame(t *testing.T) {
 func TestNothingGivesTheDefaults(t *testing.T) {
 	for _, s := range []Sources{{}, sources(t, "", ""), sources(t, "# empty\n", "\n")} {
 		c, w := mustLoad(t, s)
-		if !reflect.DeepEqual(c, Defaults()) || w != nil {
+		if !reflect.DeepEqual(c, defaults()) || w != nil {
 			t.Errorf("config %+v, warnings %v", c, w)
 		}
 	}
