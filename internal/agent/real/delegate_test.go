@@ -42,7 +42,8 @@ func TestAnAgentOfTheHostDelegates(t *testing.T) {
 		env[name] = value
 	}
 	config := filepath.Join(t.TempDir(), "mcp.json")
-	server := map[string]any{"command": filepath.Join(w.bin, "cco"), "args": []string{"mcp", "--agent", "codex"}, "env": env}
+	server := map[string]any{"command": filepath.Join(w.bin, "cco"), "args": []string{"mcp", "--agent", "codex"},
+		"env": env}
 	servers := map[string]any{"mcpServers": map[string]any{"cco": server}}
 	must.Do(t, os.WriteFile(config, must.Get(json.Marshal(servers))(t), 0o600))
 	own := maps.Clone(env)
