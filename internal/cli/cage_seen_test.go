@@ -212,8 +212,8 @@ func (r *evalRun) seesATrap() {
 const systemAt = "CCO_EVAL_SYSTEM"
 
 // overTheSystem runs this test once more, with a layer over each directory of the system and processes of its own: what
-// others on the machine do meanwhile is in none of them, and no call succeeds without a cage because they run. Only root
-// could change something there.
+// others on the machine do meanwhile is in none of them, and no call succeeds without a cage because they run.
+// Root alone could change something there.
 func overTheSystem(t *testing.T) {
 	t.Helper()
 	dir := must.Get(os.MkdirTemp(*below, "cage-system-"))(t) //nolint:usetesting // below is not below a layer
