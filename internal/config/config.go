@@ -29,6 +29,7 @@ type Config struct {
 
 	Guard  Guard
 	Limits Spending
+	MCP    Shared
 	Cruise Cruise
 	Engine Engine
 	Worker Worker
@@ -138,6 +139,12 @@ type Spending struct {
 	DayTokens int64
 }
 
+// Shared bounds what sessions may use together. Zero is no bound.
+type Shared struct {
+	Cost   float64 // dollars
+	Tokens int64
+}
+
 // Pull holds the settings of `cco box pull`.
 type Pull struct {
 	Timeout   time.Duration
@@ -213,6 +220,7 @@ func defaults() Config {
 		Worker:    Worker{Slots: 100},
 		Engine:    Engine{BundleMax: 256 << 20},
 		Limits:    Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
+		MCP:       Shared{Cost: 10, Tokens: 20_000_000},
 	}
 }
 

@@ -162,6 +162,13 @@ func keys(backends []box.Backend) []key {
 		{"view.hosts", "", "names of tunnels under which browsers reach the page of `cco view`",
 			texts(func(c *Config) *[]string { return &c.View.Hosts }), nil},
 
+		{"mcp.cost", "", "dollars that all sessions together may cost which one `cco mcp` starts",
+			dollars(func(c *Config) *float64 { return &c.MCP.Cost }),
+			bounded(func(c *Config) *float64 { return &c.MCP.Cost })},
+		{"mcp.tokens", "", "tokens that they may use",
+			tokens(func(c *Config) *int64 { return &c.MCP.Tokens }),
+			bounded(func(c *Config) *int64 { return &c.MCP.Tokens })},
+
 		{"limits.run_cost", "", "dollars that one run may cost",
 			dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),
 			bounded(func(c *Config) *float64 { return &c.Limits.RunCost })},
