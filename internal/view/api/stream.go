@@ -15,7 +15,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 // stream writes server-sent events.
@@ -121,7 +120,7 @@ func (d *Desk) follow(w http.ResponseWriter, r *http.Request) {
 	t := &tail{file: d.Sessions.TranscriptFile(r.PathValue("id")), at: from}
 	defer t.close()
 	_ = t.each(r.Context(), func(l session.Line) error {
-		it, ok := item(words.NewBudget(r.Context()), l)
+		it, ok := item(l)
 		if !ok {
 			return nil
 		}

@@ -78,7 +78,7 @@ var libraries = []struct{ name, file string }{{"preact", "vendor/preact.mjs"}, {
 	{"@preact/signals", "vendor/signals.mjs"}}
 
 // first are modules of ours that every page needs.
-var first = []string{"app.js", "lib.js", "home.js", "need.js", "composer.js"}
+var first = []string{"app.js", "lib.js", "words.js", "home.js", "need.js", "composer.js"}
 
 // linkage is where a browser finds the libraries, and what it should ask for at once: otherwise it would learn of each
 // from the one before.

@@ -25,18 +25,16 @@ import {
   short,
 } from '/assets/app.js';
 import {useKeys} from '/assets/app.js';
+import {languageOf, paint} from '/assets/colour.js';
 import {Frame} from '/assets/head.js';
 import {Field, Discard, Later} from '/assets/need.js';
 
-const Spans = ({l}) =>
-  l.spans.map((s, i) =>
-    s.class ? html`
-      <span class=${'c-' + s.class} key=${i}>${s.text}</span>
-    ` : (
-      s.text
-    ),
-  );
-const textOf = l => l.spans.map(s => s.text).join('');
+// A line is painted once.
+const painted = new WeakMap();
+function Spans({l, lang}) {
+  if (!painted.has(l)) painted.set(l, paint(l.text, lang));
+  return painted.get(l).map(([kind, text], i) => (kind ? html`<span class=${'c-' + kind} key=${i}>${text}</span>` : text));
+}
 const foundIn = f => [...f.found, ...f.hunks.flatMap(h => h.lines.flatMap(l => l.found || []))];
 const worst = f => ['high', 'medium', 'low'].find(d => foundIn(f).some(x => x.danger === d));
 const locks = ['go.sum', 'package-lock.json', 'yarn.lock', 'pnpm-lock.yaml', 'Cargo.lock', 'poetry.lock'];
@@ -105,14 +103,26 @@ function Write({save, cancel}) {
 }
 
 const words = {'+': 'added', '-': 'removed', ' ': ''};
+// step goes with an arrow key to the next line that can be commented on.
+function step(e) {
+  const by = {ArrowDown: 1, ArrowUp: -1}[e.key];
+  if (!by || !e.target.matches('.at')) return;
+  e.preventDefault();
+  const rows = [...e.target.closest('section').querySelectorAll('tr:has(.at)')];
+  const to = rows[rows.indexOf(e.target.closest('tr')) + by];
+  if (to) [...to.querySelectorAll('.at')].at(-1).focus();
+}
+
 function Lines({f, h, both, tools}) {
+  const lang = languageOf(f.path);
+  const entry = h.lines.find(l => l.op !== ' '); // of the Tab key; from there on arrows go from line to line
   const rows = [],
     num = (l, k, old) => html`
       <td class=${'l' + (old ? ' old' : '')}>
         ${tools.say && l[k] ? html`
           <button
             type="button"
-            tabindex="-1"
+            tabindex=${l === entry && k === (l.new ? 'new' : 'old') ? 0 : -1}
             class="at"
             aria-label=${`Comment on line ${l[k]}`}
             onClick=${() => tools.say(f, l)}>
@@ -151,7 +161,7 @@ function Lines({f, h, both, tools}) {
           ${num(l, 'new')}
           <td class="c">
             <span class="op" aria-label=${words[l.op]}>${l.op === '-' ? '−' : l.op}</span>
-            <${Spans} l=${l} />
+            <${Spans} l=${l} lang=${lang} />
           </td>
         </tr>`,
       );
@@ -162,7 +172,7 @@ function Lines({f, h, both, tools}) {
       const side = (l, k, op, c) =>
         l ? html`
           ${num(l, k)}
-          <td class=${'c ' + (l.op === op ? c : '')}><${Spans} l=${l} /></td>
+          <td class=${'c ' + (l.op === op ? c : '')}><${Spans} l=${l} lang=${lang} /></td>
         ` : html`
           <td class="l"></td>
           <td class="c none"></td>
@@ -176,7 +186,7 @@ function Lines({f, h, both, tools}) {
       for (const l of new Set([a, b])) if (l) below(l, i + l.op);
     });
   return html`
-    <table class=${'diff' + (both ? ' both' : '')} aria-label=${'Lines of ' + f.path}>
+    <table class=${'diff' + (both ? ' both' : '')} aria-label=${'Lines of ' + f.path} onKeyDown=${step}>
       <tbody>
         <tr class="hunk">
           <td class="l old"></td>
@@ -475,7 +485,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
         mark: f.mark,
         line: (l.op === '-' ? l.old : l.new) || 0,
         old: l.op === '-',
-        code: textOf(l).slice(0, 300),
+        code: l.text.slice(0, 300),
         text: words,
       };
       if (await note('/remarks', {id: '', at: new Date(0).toISOString(), ...r})) {

@@ -284,7 +284,7 @@ function Pane({r, done}) {
             </dd>
           `}
         </dl>
-        ${r.n && r.n.words.length > 0 && !r.n.held?.length && html`
+        ${r.n && r.n.words && !r.n.held?.length && html`
           <section>
             <h3>${r.says === 'asks' ? 'It asks' : r.says[0].toUpperCase() + r.says.slice(1)}</h3>
             <div class="words"><${Words} of=${r.n.words} /></div>

@@ -1,12 +1,14 @@
 // What all pages share: asking the server, following it, and showing words of strangers as text.
 import {h, Component, Fragment} from 'preact';
-import {useEffect, useRef, useState} from 'preact/hooks';
+import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {signal} from '@preact/signals';
 import htm from 'htm';
+import {choices} from '/assets/words.js';
 
 export const html = htm.bind(h);
 export {signal, computed, effect} from '@preact/signals';
 export {useState, useEffect, useRef, useCallback} from 'preact/hooks';
+export {Words, flat} from '/assets/words.js';
 
 export const lost = signal(false); // the server does not answer
 export const told = signal(null); // what the last press came to, and what else was said of it: {bad, says}
@@ -127,47 +129,9 @@ export const Bar = ({at, c = 'm', label}) => html`
   </svg>
 `;
 
-// Words draws parts that the server made of Markdown. Every text is a text.
-const tags = {
-  p: 'p',
-  ul: 'ul',
-  ol: 'ol',
-  li: 'li',
-  quote: 'blockquote',
-  hr: 'hr',
-  tr: 'tr',
-  td: 'td',
-  th: 'th',
-  em: 'em',
-  strong: 'strong',
-  code: 'code',
-};
-export function Words({of}) {
-  return (of || []).map((n, i) => {
-    if (!n.kind) return n.text;
-    const kids = n.text || html`<${Words} of=${n.parts} />`;
-    if (n.kind === 'pre') return h('pre', {key: i, tabIndex: 0}, n.text);
-    if (n.kind === 'h') return h('p', {key: i, class: 'heading'}, kids);
-    if (n.kind === 'table')
-      return h('div', {key: i, class: 'wide', tabIndex: 0}, h('table', null, h('tbody', null, kids)));
-    if (n.kind === 'hr') return h('hr', {key: i});
-    return h(tags[n.kind] || 'span', {key: i}, kids);
-  });
-}
-// flat is what parts say, as one text.
-export const flat = of =>
-  (of || [])
-    .map(n => n.text || flat(n.parts))
-    .join(' ')
-    .trim();
-
 // Choices offers what a question lists as answers.
 export function Choices({of, pick}) {
-  const all = (of || [])
-    .filter(n => n.kind === 'ul' || n.kind === 'ol')
-    .flatMap(n => n.parts)
-    .map(li => flat(li.parts))
-    .filter(Boolean);
+  const all = useMemo(() => choices(of), [of]);
   return all.length ? html`
     <div class="f wrap" role="group" aria-label="Choices">
       ${all.map(c => html`

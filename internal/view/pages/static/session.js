@@ -254,13 +254,13 @@ function One({i}) {
   switch (i.kind) {
     case 'words':
       return html`
-        <div class="words"><${Words} of=${i.words} /></div>
+        <div class="words"><${Words} of=${i.text} /></div>
       `;
     case 'question':
       return html`
         <div class="words ask">
           <p><b>It asks</b></p>
-          <${Words} of=${i.words} />
+          <${Words} of=${i.text} />
         </div>
       `;
     case 'denied':
@@ -479,7 +479,7 @@ function Search({id, to}) {
 function Say({s, done}) {
   const [text, setText] = useState(''),
     to = '/sessions/' + s.id,
-    asks = s.question && s.question.length,
+    asks = s.question,
     empty = !text.trim(),
     sent = () => {
       setText('');
@@ -549,10 +549,10 @@ function Say({s, done}) {
 
 const Side = ({s}) => html`
   <aside class="dk stack l" aria-label="So far">
-    ${s.plan.length > 0 && html`
+    ${s.plan && html`
       <section>
         <h2>Plan</h2>
-        <div class="words m clip"><${Words} of=${s.plan.slice(0, 12)} /></div>
+        <div class="words m clip"><${Words} of=${s.plan} first=${12} /></div>
         <p><a class="s acc" href=${'/session/' + s.id + '/plan'}>All of it</a></p>
       </section>
     `}
@@ -611,7 +611,7 @@ export function Session({id}) {
   return html`
     <${Frame} id=${id} tab="">
       ${(s, done) => {
-        const asked = s.question?.length && w.items.findLast(i => i.kind === 'question'),
+        const asked = s.question && w.items.findLast(i => i.kind === 'question'),
           turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)));
         return html`
           <div class="side b talk page">
@@ -683,7 +683,7 @@ export function Plan({id}) {
       ${s => html`
         <main id="main" tabindex="-1" class="page mid">
           <h2 class="sr">Plan</h2>
-          ${s.plan.length ? html`
+          ${s.plan ? html`
             <div class="words said"><${Words} of=${s.plan} /></div>
           ` : html`
             <${Empty} icon="file" head="No plan">None was sent to it, or it is not known any more.</${Empty}>
