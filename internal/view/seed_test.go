@@ -182,6 +182,7 @@ func (s *seeder) talk() string {
 	call("Edit", "internal/order/totals/totals_test.go", "ok", false)
 	call("Bash", "go test ./internal/order/...", "ok", false)
 	end(0.94)
+	tr.AddRecord(event.Event{Kind: event.KindPrompt, Text: "Now the shipping. Keep the old names for now."})
 	say("Shipping is next:\n\n1. the rates, which only read\n2. the labels, with their **template**\n3. what is left\n\n" +
 		"```go\nfunc Rate(o Order) (Money, error)\n```")
 	call("Bash", "git mv internal/order/shipping.go internal/order/shipping/", "", false)

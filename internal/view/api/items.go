@@ -19,7 +19,7 @@ var lineKinds = map[session.Kind]string{session.KindStep: "step", session.KindNo
 
 // eventKinds is what an agent's events are on it.
 var eventKinds = map[event.Kind]string{
-	event.KindText: "words", event.KindThinking: "thought", event.KindToolCall: "call",
+	event.KindText: "words", event.KindPrompt: "prompt", event.KindThinking: "thought", event.KindToolCall: "call",
 	event.KindToolResult: "result", event.KindDenied: "denied", event.KindRetry: "retry",
 	event.KindQuestion: "question", event.KindStarted: "start", event.KindFinished: "turn",
 }
@@ -27,7 +27,7 @@ var eventKinds = map[event.Kind]string{
 // item makes what a page shows of an event; ok is false where others say it already.
 func item(l session.Line) (Item, bool) {
 	it := Item{ID: l.Next, At: l.At, Kind: lineKinds[l.Kind], Text: l.Text}
-	if l.Kind == session.KindEvent && l.Agent != nil {
+	if l.Agent != nil {
 		it.of(*l.Agent)
 	}
 	for _, s := range []*string{&it.Text, &it.Input} {

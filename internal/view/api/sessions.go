@@ -103,7 +103,7 @@ const (
 // passage reads a part of a transcript: its end, or from a line on.
 func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err error) {
 	p.Items = []Item{}
-	most, err := number(r, "limit", passageUsual)
+	most, err := number("limit", r.URL.Query().Get("limit"), passageUsual)
 	if err != nil {
 		return p, err
 	}
@@ -119,7 +119,7 @@ func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err err
 	if p.Total, err = rec.Count(); err != nil {
 		return p, err
 	}
-	if p.First, err = number(r, "first", max(0, p.Total-most)); err != nil {
+	if p.First, err = number("first", r.URL.Query().Get("first"), max(0, p.Total-most)); err != nil {
 		return p, err
 	}
 	p.First = min(p.First, p.Total)

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
 )
 
@@ -87,13 +86,9 @@ func (s *stream) beat() error {
 // resume is where a stream goes on: behind what its reader had last, or where the address says.
 func resume(r *http.Request) (int64, error) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		n, err := strconv.ParseInt(id, 10, 64)
-		if err != nil || n < 0 {
-			return 0, app.Usagef("Last-Event-ID: %q is not one of ours", id)
-		}
-		return n, nil
+		return number("Last-Event-ID", id, 0)
 	}
-	return number(r, "from", 0)
+	return number("from", r.URL.Query().Get("from"), 0)
 }
 
 // How often a transcript is looked at, while something is heard of it and when it is silent.

@@ -131,7 +131,7 @@ func (d *Desk) mark() string {
 }
 
 func (d *Desk) snapshot(ctx context.Context) (snapshot, error) {
-	st, err := d.state(ctx)
+	st, err := d.state(ctx, nil)
 	if err != nil {
 		return snapshot{}, err
 	}
@@ -178,7 +178,7 @@ func (d *Desk) streamState(w http.ResponseWriter, r *http.Request) {
 }
 
 // state reads everything that a person glances at. What can't be read is named, and hides nothing else.
-func (d *Desk) state(ctx context.Context) (State, error) {
+func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 	var st State
 	list, err := d.Sessions.List(ctx, "")
 	st.Wrong = without(st.Wrong, "sessions", err)

@@ -33,7 +33,9 @@ import {Field, Discard, Later} from '/assets/need.js';
 const painted = new WeakMap();
 function Spans({l, lang}) {
   if (!painted.has(l)) painted.set(l, paint(l.text, lang));
-  return painted.get(l).map(([kind, text], i) => (kind ? html`<span class=${'c-' + kind} key=${i}>${text}</span>` : text));
+  return painted
+    .get(l)
+    .map(([kind, text], i) => (kind ? html`<span class=${'c-' + kind} key=${i}>${text}</span>` : text));
 }
 const foundIn = f => [...f.found, ...f.hunks.flatMap(h => h.lines.flatMap(l => l.found || []))];
 const worst = f => ['high', 'medium', 'low'].find(d => foundIn(f).some(x => x.danger === d));

@@ -35,10 +35,10 @@ const keywords = new Set(
     'for foreach from func function global go goto guard if impl implements import in include inline instanceof ' +
     'interface is lambda let local loop match mod module move mut namespace new nil None not null of operator or ' +
     'package pass private protected protocol pub public raise range ref require rescue return select self static ' +
-    'struct super switch template then this throw throws trait true True False try type typedef typeof undefined union ' +
-    'unless unsafe until use using val var void when where while with yield SELECT FROM WHERE INSERT INTO UPDATE ' +
-    'DELETE CREATE TABLE VALUES SET JOIN ON AND OR NOT NULL ALTER DROP INDEX RUN COPY ADD ENTRYPOINT CMD ENV WORKDIR ' +
-    'ARG USER'
+    'struct super switch template then this throw throws trait true True False try type typedef typeof undefined ' +
+    'union unless unsafe until use using val var void when where while with yield SELECT FROM WHERE INSERT INTO ' +
+    'UPDATE DELETE CREATE TABLE VALUES SET JOIN ON AND OR NOT NULL ALTER DROP INDEX RUN COPY ADD ENTRYPOINT CMD ' +
+    'ENV WORKDIR ARG USER'
   ).split(' '),
 );
 

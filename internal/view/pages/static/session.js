@@ -35,7 +35,7 @@ const PART = 200,
   MOST = 1500;
 const shows = {
   all: () => true,
-  words: i => ['words', 'question', 'line', 'turn', 'end'].includes(i.kind),
+  words: i => ['words', 'prompt', 'question', 'line', 'turn', 'end'].includes(i.kind),
   tools: i => ['call', 'result', 'denied', 'refused'].includes(i.kind),
   refused: i => ['denied', 'refused', 'error'].includes(i.kind) || i.wrong,
 };
@@ -97,7 +97,8 @@ function turnsOf(items) {
     run.list.push(i);
   };
   for (const i of items) {
-    if (!turn || turn.over || (i.kind === 'start' && turn.parts.some(p => p.kind !== 'sys'))) begin(i);
+    const anew = ['start', 'prompt'].includes(i.kind) && turn?.parts.some(p => p.kind !== 'sys');
+    if (!turn || turn.over || anew) begin(i);
     switch (i.kind) {
       case 'call':
         into('calls', {...i, result: results.get(i.call)});
@@ -255,6 +256,18 @@ function One({i}) {
     case 'words':
       return html`
         <div class="words"><${Words} of=${i.text} /></div>
+      `;
+    case 'prompt': // a plan with what cco says of it is long, and known
+      return i.text.length < 600 ? html`
+        <div class="words prompt"><${Words} of=${i.text} /></div>
+      ` : html`
+        <details class="calls prompt">
+          <summary class="call">
+            <${Icon} of="right" c="fold" />
+            <span class="cut">${first(i.text)}</span>
+          </summary>
+          <div class="words"><${Words} of=${i.text} /></div>
+        </details>
       `;
     case 'question':
       return html`
