@@ -25,6 +25,7 @@ func TestBehindAProxy(t *testing.T) {
 		p.Out.Host = p.In.Host // as tailscale serve does
 	}})
 	defer proxy.Close()
+	defer proxy.CloseClientConnections() // streams never end by themselves
 	_, port, _ := strings.Cut(strings.TrimPrefix(proxy.URL, "https://"), ":")
 	host := "phone.localhost:" + port // browsers know where that leads
 	r.Serve()
