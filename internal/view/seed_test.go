@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
@@ -159,6 +160,18 @@ func (s *seeder) talk() string {
 	end := func(cost float64) {
 		tr.AddEvent(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK,
 			Usage: event.Usage{Input: 12000, Output: 3000, Cost: cost}}})
+	}
+	for _, e := range []broker.Entry{
+		{Kind: broker.KindModel, Host: "api.anthropic.com", Port: 443, Decision: broker.Allowed, Rule: "claude", Count: 61,
+			In: 4_100_000, Out: 212_000},
+		{Kind: "connect", Host: "proxy.golang.org", Port: 443, Decision: broker.Allowed, Rule: "go", Count: 9, In: 18_000,
+			Out: 7_300_000},
+		{Kind: "connect", Host: "registry.npmjs.org", Port: 443, Decision: broker.Allowed, Rule: "npm", Count: 4, In: 6_000,
+			Out: 950_000},
+		{Kind: "connect", Host: "downloads.claude.ai", Port: 443, Decision: broker.Refused, Allow: "downloads.claude.ai",
+			Reason: "downloads.claude.ai:443 is not on the allow-list", Count: 3}} {
+		e.Time, e.Session = s.now.Add(-time.Duration(2+e.Count)*time.Minute), id
+		s.r.Append(filepath.Join("data/cco/sessions", id, "net.jsonl"), string(must.Get(json.Marshal(e))(s.t))+"\n")
 	}
 	tr.Step("cloning into the box")
 	tr.AddEvent(event.Event{Kind: event.KindStarted, Model: "opus"})

@@ -119,7 +119,7 @@ func finding(st cruise.State, f cruise.Finding) Finding {
 	out.Text, out.URL = "", webAddress(f.URL)
 	switch cruise.Trust(out.Trust) {
 	case cruise.TrustReviewer:
-		out.Who = strings.Join(strings.Fields(f.Author+" "+st.Spec.Reviewer.Model+", "+f.Domain), " ")
+		out.Who = strings.TrimSpace(f.Author+" "+st.Spec.Reviewer.Model) + ", " + f.Domain
 	case cruise.TrustCheck:
 		out.Who = f.Check
 	}

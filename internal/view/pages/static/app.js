@@ -142,6 +142,7 @@ const help = [
   ['r', '', 'review it'],
   ['x', '', 'choose several'],
   ['n', 'p', 'the next finding, the one before'],
+  ['↑', '↓', 'in changes, from line to line; enter comments on it'],
   ['/', '', 'filter or search'],
   ['?', '', 'this'],
 ];

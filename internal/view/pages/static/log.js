@@ -23,7 +23,7 @@ export function Log() {
           <table class="tab fx log">
             <thead>
               <tr>
-                <th class="w2">When</th>
+                <th class="w3a">When</th>
                 <th class="w3">What</th>
                 <th class="w2 dk">On</th>
                 <th>What came of it</th>

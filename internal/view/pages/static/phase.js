@@ -174,7 +174,7 @@ function Findings({list}) {
           <th class="w2">Danger</th>
           <th>Finding</th>
           <th class="w4 dk">Where</th>
-          <th class="w2 dk">By</th>
+          <th class="w2 dk">Domain</th>
           <th class="n w1 dk">Round</th>
           <th class="w2">Verdict</th>
         </tr>
@@ -198,7 +198,9 @@ function Findings({list}) {
             </td>
             <td class="dk">${f.path && html`<${Path} of=${f.path + (f.line ? ':' + f.line : '')} c="mono m" />`}</td>
             <td class="m dk">
-              <span class="cut blk" title=${`${f.who} (${trusts[f.trust] || f.trust})`}>${f.who}</span>
+              <span class="cut blk" title=${`${f.who} (${trusts[f.trust] || f.trust})`}>
+                ${f.domain || f.who}
+              </span>
             </td>
             <td class="n dk">${f.round}</td>
             <td class=${f.state === 'open' ? 'warn' : f.state === 'declined' ? 'm' : 'ok'}>${f.state}</td>
@@ -448,7 +450,7 @@ export function Phase({id}) {
                     />
                     <span class="cut">${v.domain}</span>
                     <span class="m s end cut" title=${v.failure}>
-                      ${(v.verdict || 'failed').toLowerCase()}
+                      ${(v.verdict || 'failed').toLowerCase().replaceAll('_', ' ')}
                     </span>
                   </li>
                 `)}

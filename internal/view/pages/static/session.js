@@ -109,6 +109,9 @@ function turnsOf(items) {
       case 'thought':
         into('calls', i);
         break;
+      case 'line':
+        into('lines', i);
+        break;
       case 'step':
       case 'start':
       case 'retry':
@@ -300,7 +303,7 @@ function One({i}) {
         <pre class="bad" tabindex="0">${i.text}</pre>
       `;
     default:
-      return html`<pre class="plain">${i.text}</pre>`;
+      return html`<pre>${i.text}</pre>`;
   }
 }
 
@@ -325,6 +328,8 @@ function Turn({t, n, agent}) {
             <${Calls} list=${p.list} />
           ` : p.kind === 'sys' ? html`
             <${Sys} list=${p.list} />
+          ` : p.kind === 'lines' ? html`
+            <pre class="lines" tabindex="0">${p.list.map(i => i.text).join('\n')}</pre>
           ` : html`
             <${One} i=${p.list[0]} />
           `}
@@ -625,7 +630,8 @@ export function Session({id}) {
     <${Frame} id=${id} tab="">
       ${(s, done) => {
         const asked = s.question && w.items.findLast(i => i.kind === 'question'),
-          turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)));
+          said = i => (s.agent === 'script' && i.kind === 'words' ? {...i, kind: 'line'} : i), // what commands print
+          turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)).map(said));
         return html`
           <div class="side b talk page">
             <main id="main" tabindex="-1" aria-label="Transcript">
