@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -29,14 +30,17 @@ func TestThePageIsSteady(t *testing.T) {
 	b.look(looks[0])
 	work := r.Push("Review me", risky)
 	live := r.Push("Watch the build", "for i in $(seq 1 6000); do echo \"built package $i of 6000\"; sleep 0.3; done")
+	r.Await(work, "done")
 	b.at("/")
 	b.settled("home")
+	b.until("all are examined", "document.querySelector('#held .row')")
+	b.do("point at a row", chromedp.MouseEvent(input.MouseMoved, 400, 299))
 	b.value(watchShifts)
 	for i := range 5 {
 		begun := time.Now()
 		r.Await(r.Push(fmt.Sprintf("Come and go %d", i), "echo here"), "done")
-		if left := 12*time.Second - time.Since(begun); left > 0 { // a minute of it
-			b.do("wait", chromedp.Sleep(left))
+		for time.Since(begun) < 12*time.Second { // a minute of it, in which somebody reads
+			b.do("point at a row", chromedp.MouseEvent(input.MouseMoved, 400, float64(300+i)), chromedp.Sleep(time.Second))
 		}
 	}
 	b.shifted("home")
@@ -48,7 +52,6 @@ func TestThePageIsSteady(t *testing.T) {
 	b.shifted("a live session")
 	b.spinnerWaits()
 	b.manyLines()
-	r.Await(work, "done")
 	b.sit(keys)
 	b.commentByKeys(work)
 	r.Run("cco", "box", "kill", live)
@@ -111,8 +114,8 @@ func (b *browser) commentByKeys(id string) {
 	b.until("it is kept", "[...document.querySelectorAll('.note')].some(e => e.innerText.includes('By keys alone'))")
 }
 
-// manyLines logs how long 5,000 changed lines take from their arrival until they are drawn: 300 ms on a machine that does
-// nothing else.
+// manyLines logs how long 5,000 changed lines take from their arrival until they are drawn: 300 ms on a machine that
+// does nothing else.
 func (b *browser) manyLines() {
 	b.t.Helper()
 	id := b.r.Push("Many lines", `for i in $(seq 20); do
@@ -122,7 +125,8 @@ git add . ; git commit -qm Many`)
 	b.r.Await(id, "done")
 	b.do("watch", chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument(`(() => { const look = () => {
-			if (document.querySelectorAll('.diff .add').length >= 5000) return setTimeout(() => { window.drawn = performance.now(); });
+			if (document.querySelectorAll('.diff .add').length >= 5000)
+				return setTimeout(() => { window.drawn = performance.now(); });
 			requestAnimationFrame(look); }; requestAnimationFrame(look); })()`).Do(ctx)
 		return err
 	}))

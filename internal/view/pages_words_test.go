@@ -146,7 +146,8 @@ func coloursChangeNoText(b *browser) {
 			b.t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got := b.words("colour.paint('a(b', colour.languageOf('a.go'), {parts: 0, at: performance.now()}).length", "")[0]; got != "1" {
+	const spent = "colour.paint('a(b', colour.languageOf('a.go'), {parts: 0, at: performance.now()}).length"
+	if got := b.words(spent, "")[0]; got != "1" {
 		b.t.Errorf("beyond the budget a line has %s pieces", got)
 	}
 }

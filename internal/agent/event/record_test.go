@@ -51,7 +51,8 @@ func TestRecordsOfTerminals(t *testing.T) {
 			`{"id":"g2","type":"gemini","content":"Said."}`, `{"id":"g2","type":"gemini","content":"Said."}`},
 			`prompt: Do more|tool_call:run_shell_command {"command":"ls"}|tool_result:run_shell_command out|text: Said.`},
 		"opencode": {RecordOpencode, []string{
-			`{"id":"p1","type":"text","text":"Do more","role":"user"}`, `{"id":"p1","type":"text","text":"Do more","role":"user"}`,
+			`{"id":"p1","type":"text","text":"Do more","role":"user"}`,
+			`{"id":"p1","type":"text","text":"Do more","role":"user"}`,
 			`{"id":"p2","type":"tool","tool":"bash","callID":"c1","state":{"status":"running","input":{"command":"ls"}}}`,
 			`{"id":"p2","type":"tool","tool":"bash","callID":"c1","state":{"status":"completed","input":{},"output":"out"}}`,
 			`{"id":"p3","type":"text","text":"Said.","role":"assistant","time":{"end":1}}`},

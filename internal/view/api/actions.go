@@ -217,7 +217,8 @@ func accept(ctx context.Context, j *job, in Accept) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(st.Held, func(c cruise.Comment) bool { return c.ID == in.Comment && seenComment(c) == in.Seen }) {
+	read := func(c cruise.Comment) bool { return c.ID == in.Comment && seenComment(c) == in.Seen }
+	if !slices.ContainsFunc(st.Held, read) {
 		return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits with these words: look again", in.Comment)}
 	}
 	return send(ctx, j, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
