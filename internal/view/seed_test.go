@@ -42,7 +42,7 @@ func (s *seeder) add(v store.Session, ago time.Duration, cost float64) string {
 	s.n++
 	v.ID = fmt.Sprintf("5eed%04x", s.n)
 	commit := strings.Repeat("c0ffee00", 5)
-	v.Box, v.Backend, v.Base, v.Origin, v.Plan = "cco-sandbox", "native", commit, commit, "plan.md"
+	v.Box, v.Backend, v.Base, v.Origin, v.Plan = "cco-sandbox", "native", commit, commit, session.SentPlan
 	if v.Repo == "" {
 		v.Repo = "/home/ada/src/webshop"
 	}
@@ -140,6 +140,9 @@ func (s *seeder) talk() string {
 		Repo: s.r.Path("repo"), Branch: "modules", State: store.Waiting,
 		Question: "Shall the old names stay as aliases for one release?"},
 		2*time.Minute, 1.94)
+	s.r.Write(filepath.Join("data/cco/sessions", id, "sent.md"), "# Split the order service into modules\n\n"+
+		"## Task 1: Totals\n\nMove what adds up an order, with its tests.\n\n## Task 2: Shipping\n\nRates first, then labels.\n"+
+		"\n## Task 3: The rest\n\nNo name that others use changes.\n")
 	at := s.now.Add(-18 * time.Minute)
 	tr := must.Get(session.OpenTranscript(filepath.Join(s.r.Data(), "sessions", id, "transcript.jsonl"),
 		func() time.Time { at = at.Add(1300 * time.Millisecond); return at }))(s.t)
