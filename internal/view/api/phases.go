@@ -11,7 +11,6 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 func (d *Desk) phaseList(ctx context.Context, _ *http.Request) ([]Phase, error) {
@@ -39,13 +38,9 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
 		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
 		Tokens: st.Spent.Tokens, Session: st.Workspace.Session, Gate: st.Outbox.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
-		Verdicts: st.Review.Judgements}
+		Verdicts: st.Review.Judgements, Question: st.Ask.Question}
 	out.Wrong = without(out.Wrong, "other machines", d.elsewhere(ctx, st, &out))
 	out.NextLook, _ = st.Next(time.Now())
-	b := words.NewBudget(ctx)
-	if st.Ask.Question != "" {
-		out.Question = b.Parse(st.Ask.Question)
-	}
 	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
 	out.Wrong = without(out.Wrong, "its log", err)
 	end := p.Updated
@@ -57,10 +52,10 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	out.Bars = bars(log, end)
 	out.Log = log[max(0, len(log)-maxLog):]
 	for _, f := range st.Ledger.Findings {
-		out.Findings = append(out.Findings, finding(b, st, f))
+		out.Findings = append(out.Findings, finding(st, f))
 	}
 	for _, c := range st.Inbox.Held {
-		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: b.Parse(c.Body), URL: webAddress(c.URL),
+		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: c.Body, URL: webAddress(c.URL),
 			Seen: seenComment(c)})
 	}
 	return out, nil
@@ -121,12 +116,12 @@ func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Lin
 	return append(slices.Clone(log), store.Line{At: last.Last, Text: how}), nil
 }
 
-func finding(b *words.Budget, st cruise.State, f cruise.Finding) Finding {
-	out := Finding{Finding: f, Who: f.Author, Words: b.Parse(f.Text), Trust: string(st.TrustIn(f))}
+func finding(st cruise.State, f cruise.Finding) Finding {
+	out := Finding{Finding: f, Who: f.Author, Words: f.Text, Trust: string(st.TrustIn(f))}
 	out.Text, out.URL = "", webAddress(f.URL)
 	switch cruise.Trust(out.Trust) {
 	case cruise.TrustReviewer:
-		out.Who = strings.Join(strings.Fields(f.Author+" "+st.Spec.Reviewer.Model+", "+f.Domain), " ")
+		out.Who = strings.TrimSpace(f.Author+" "+st.Spec.Reviewer.Model) + ", " + f.Domain
 	case cruise.TrustCheck:
 		out.Who = f.Check
 	}
