@@ -42,6 +42,7 @@ type Input struct {
 	Self     string
 	Backends []Backend
 	Default  string // the backend that must work
+	Agents   []agent.Adapter
 }
 
 // Backend is a backend that is looked at.
@@ -57,7 +58,7 @@ func Run(ctx context.Context, in Input) []Check {
 	for _, b := range in.Backends {
 		checks = append(checks, checkBackend(ctx, in, b)...)
 	}
-	for _, a := range agent.All() {
+	for _, a := range in.Agents {
 		checks = append(checks, checkAgent(ctx, in.Data, a))
 	}
 	return checks
@@ -181,7 +182,7 @@ func checkAgent(ctx context.Context, data string, a agent.Adapter) Check {
 	}
 	p, err := install.Find(ctx, data, a)
 	if missing := (*install.MissingError)(nil); errors.As(err, &missing) {
-		return Check{Name: c.Name, Level: Warn, Detail: "not installed", Mend: "install it with `" + agent.Install(a) + "`"}
+		return Check{Name: c.Name, Level: Warn, Detail: "not installed, see `" + agent.Install(a) + "`"}
 	}
 	if err != nil {
 		return Check{Name: c.Name, Level: Warn, Detail: err.Error(), Mend: "install it with `" + agent.Install(a) + "`"}
