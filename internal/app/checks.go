@@ -32,15 +32,13 @@ func (a *App) Diagnose(ctx context.Context, offline bool) ([]doctor.Check, error
 	if err != nil {
 		return nil, err
 	}
-	agents, err := a.OwnAgents()
+	own, err := a.OwnAgents()
 	if err != nil {
 		return nil, err
 	}
-	checks := doctor.Run(ctx, doctor.Input{
-		Data: a.Dirs.Data, Tool: tool, Guard: guard, Self: self, Backends: checked(boxes), Default: DefaultBackend(),
-		Agents: agents.All(),
-	})
-	return append(checks, a.checkKeys(ctx, agents.All(), offline)...), nil
+	checks := doctor.Run(ctx, doctor.Input{Data: a.Dirs.Data, Tool: tool, Guard: guard, Self: self,
+		Backends: checked(boxes), Default: DefaultBackend(), Agents: own})
+	return append(checks, a.checkKeys(ctx, own.All(), offline)...), nil
 }
 
 // checkKeys tries the keys of the agents that are installed, each once. One that is missing stops nothing else.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
@@ -43,8 +42,7 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 		return c, err
 	}
 	c.Page = a.pagePort
-	known := &setCache{}
-	if _, err := a.permits(ctx, b.Spec, cfg, known); err != nil {
+	if _, err := permits(b.Spec, cfg); err != nil {
 		return c, err
 	}
 	boxes := a.records()
@@ -59,15 +57,13 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 		if err != nil {
 			return nil // closed, until somebody corrects the settings
 		}
-		list, err := a.permits(context.WithoutCancel(ctx), spec, cfg, known)
+		list, err := permits(spec, cfg)
 		if err != nil {
 			return nil
 		}
 		rules := make([]broker.Rule, 0, len(list))
 		for _, p := range list {
-			if r, err := broker.ParseRule(p.Rule); err == nil {
-				rules = append(rules, r)
-			}
+			rules = append(rules, p.rule)
 		}
 		return rules
 	}
@@ -139,9 +135,15 @@ func (a *App) mode(b *box.Box, repo string, cfg config.Config) (broker.Mode, err
 	return broker.ParseMode(mode)
 }
 
+// permit is a rule, and who made it.
+type permit struct {
+	rule broker.Rule
+	from string
+}
+
 // permits gives everything that is allowed. An entry that is no rule is an error, and so is an unknown set.
-func (a *App) permits(ctx context.Context, spec box.Spec, cfg config.Config, known *setCache) ([]Permit, error) {
-	var list []Permit
+func permits(spec box.Spec, cfg config.Config) ([]permit, error) {
+	var list []permit
 	for _, s := range []struct {
 		from        string
 		rules, sets []string
@@ -153,46 +155,23 @@ func (a *App) permits(ctx context.Context, spec box.Spec, cfg config.Config, kno
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.from, err)
 			}
-			list = append(list, Permit{r.String(), s.from})
+			list = append(list, permit{r, s.from})
 		}
 		for _, name := range s.sets {
-			set, err := known.load(ctx, name)
+			set, err := sets.Find(name)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.from, err)
+			}
+			rules, err := set.Rules()
 			if err != nil {
 				return nil, err
 			}
-			for _, r := range set.Rules {
-				list = append(list, Permit{r.String(), "set " + name + " of " + s.from})
+			for _, r := range rules {
+				list = append(list, permit{r, "set " + name + " of " + s.from})
 			}
 		}
 	}
 	return list, nil
-}
-
-// setCache asks the tools for their hosts once.
-type setCache struct {
-	mu    sync.Mutex
-	known map[string]sets.Set
-}
-
-func (c *setCache) load(ctx context.Context, name string) (sets.Set, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if set, ok := c.known[name]; ok {
-		return set, nil
-	}
-	host, err := sets.Host()
-	if err != nil {
-		return sets.Set{}, err
-	}
-	set, err := host.Load(ctx, name)
-	if err != nil {
-		return set, err
-	}
-	if c.known == nil {
-		c.known = map[string]sets.Set{}
-	}
-	c.known[name] = set
-	return set, nil
 }
 
 // openDoor opens a door for programs outside sessions: a shell, or the commands that set a box up. It leads to no

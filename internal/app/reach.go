@@ -12,22 +12,20 @@ import (
 	"github.com/cco-dev/cco/internal/config"
 )
 
-// Allow lets a box reach hosts and sets of hosts. It gives the box's mode, and the sets as they are on this machine.
+// Allow lets a box reach hosts and sets of hosts. It gives the box's mode, and the sets.
 func (a *App) Allow(ctx context.Context, name string, args []string) (mode string, known []sets.Set, err error) {
 	rules, named, err := readRules(args)
 	if err != nil {
 		return "", nil, err
 	}
-	cache := &setCache{}
 	for _, name := range named {
-		s, err := cache.load(ctx, name)
+		s, err := sets.Find(name)
 		if err != nil {
 			return "", nil, err
 		}
 		known = append(known, s)
 	}
-	boxes := a.records()
-	err = boxes.Change(ctx, name, func(spec *box.Spec) error {
+	err = a.records().Change(ctx, name, func(spec *box.Spec) error {
 		mode = spec.Mode()
 		for _, r := range rules {
 			spec.Allow = with(spec.Allow, r)
@@ -111,7 +109,7 @@ type Reachable struct {
 }
 
 // Reach lists what a box may reach.
-func (a *App) Reach(ctx context.Context, cfg config.Config, name string) (Reachable, error) {
+func (a *App) Reach(_ context.Context, cfg config.Config, name string) (Reachable, error) {
 	boxes := a.records()
 	b, err := boxes.Record(name)
 	if err != nil {
@@ -140,7 +138,9 @@ func (a *App) Reach(ctx context.Context, cfg config.Config, name string) (Reacha
 			})
 		}
 	}
-	more, err := a.permits(ctx, b.Spec, cfg, &setCache{})
-	l.Allowed = append(l.Allowed, more...)
+	more, err := permits(b.Spec, cfg)
+	for _, p := range more {
+		l.Allowed = append(l.Allowed, Permit{p.rule.String(), p.from})
+	}
 	return l, err
 }

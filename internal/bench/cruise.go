@@ -26,7 +26,6 @@ import (
 const (
 	waitingPhases = 200
 	waitingWatch  = time.Minute
-	endedPhases   = 1000
 	cruiseToken   = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 )
 
@@ -39,18 +38,17 @@ type cruising struct {
 	head  string
 	data  string
 
-	living, ended int // phases
+	living int // phases
 
 	// Where machines share phases: how they are put there.
 	inShared func(*store.Store)
 	enqueue  func(ctx context.Context, phase string) error
 }
 
-// cruise measures an engine with many phases that wait, how soon a comment is answered, and status among many that
-// ended.
+// cruise measures an engine with many phases that wait.
 func (b *bench) cruise(ctx context.Context) (err error) {
 	c := &cruising{bench: b, repo: filepath.Join(b.dir, "cruise"), data: filepath.Join(b.dir, "data", "cco"),
-		living: waitingPhases, ended: endedPhases}
+		living: waitingPhases}
 	done, err := c.open(ctx)
 	if err != nil {
 		return err
@@ -72,10 +70,8 @@ func (b *bench) cruise(ctx context.Context) (err error) {
 	if err := c.waiting(ctx, serve.Pid()); err != nil {
 		return err
 	}
-	if serve, err = c.back(ctx, serve, log); err != nil {
-		return err
-	}
-	return errors.Join(c.answering(ctx), c.asking(ctx))
+	serve, err = c.back(ctx, serve, log)
+	return err
 }
 
 func (c *cruising) serve(ctx context.Context, log *os.File) (*proc.Process, error) {
@@ -178,11 +174,6 @@ func (c *cruising) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range c.ended {
-		if err := c.save(ctx, fmt.Sprintf("%08x", 0xe0000000+i), fmt.Sprintf("ended-%d", i), 0, 0); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -278,13 +269,13 @@ func (c *cruising) waiting(ctx context.Context, pid int) error {
 			return err
 		}
 	}
-	before, start := cpu(pid), time.Now()
+	before, start := used(pid), time.Now()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(waitingWatch):
 	}
-	share := 100 * (cpu(pid) - before).Seconds() / time.Since(start).Seconds()
+	share := 100 * (used(pid) - before).Seconds() / time.Since(start).Seconds()
 	c.rows = append(c.rows,
 		row{fmt.Sprintf("%d phases wait in one process: memory", waitingPhases), fmt.Sprintf("%d MB", heldBy(pid)>>20), "",
 			"", "80 MB"},
@@ -292,84 +283,9 @@ func (c *cruising) waiting(ctx context.Context, pid int) error {
 	return nil
 }
 
-// cpu is the time that a process has spent.
-func cpu(pid int) time.Duration {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(data), ") ")
-	f := strings.Fields(rest)
-	if len(f) < 13 {
-		return 0
-	}
-	user, _ := strconv.Atoi(f[11])
-	system, _ := strconv.Atoi(f[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
-}
-
 func heldBy(pid int) int {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(data), "VmRSS:")
 	kb, _ := strconv.Atoi(strings.Fields(rest + " 0")[0])
 	return kb << 10
-}
-
-const patient = "# Wait\n\n## Task 1: play the part\n\n```sh\n" + `case "$CCO_ROLE" in
-author) mkdir -p docs/plans; echo T1 > docs/plans/p.md ;;
-reviewer) echo '{"verdict":"SKIPPED","findings":[]}' ;;
-fixer) echo done > done.txt ;;
-esac
-` + "```\n"
-
-// answering measures how soon a fixer starts after a comment that was made just after a look.
-func (c *cruising) answering(ctx context.Context) error {
-	task := filepath.Join(c.dir, "task.md")
-	if err := os.WriteFile(task, []byte(patient), 0o600); err != nil {
-		return err
-	}
-	out, err := c.output(ctx, c.repo, c.cco, "cruise", "start", "--file", task, "--planner", "script", "--domains",
-		"Security", "--detach", "--json")
-	if err != nil {
-		return err
-	}
-	var phase struct{ ID string }
-	if err := json.Unmarshal([]byte(out), &phase); err != nil {
-		return err
-	}
-	var st cruise.State
-	if err := until(ctx, 20*time.Millisecond, func() (bool, error) {
-		st, err = c.state(ctx, phase.ID)
-		at, pace := st.Next(time.Now())
-		return st.Stage == cruise.StageWatch && pace.Interval() >= 20*time.Second && time.Until(at) > 19*time.Second, err
-	}); err != nil {
-		return err
-	}
-	said := time.Now()
-	var posted struct{ ID int64 }
-	if err := c.call(ctx, fmt.Sprintf("issues/%d/comments", st.PR.Number), map[string]string{"body": "do it"},
-		&posted); err != nil {
-		return err
-	}
-	if err := until(ctx, 10*time.Millisecond, func() (bool, error) {
-		v, err := c.store.Session(ctx, st.Workspace.Session)
-		return strings.HasPrefix(v.Title, "fixer") && v.Live(), err
-	}); err != nil {
-		return err
-	}
-	c.rows = append(c.rows, row{"a comment just after a look, the next in 20 s: until the fixer starts",
-		ms(time.Since(said)), "", "", "21 s"})
-	return c.quiet(ctx, c.repo, c.cco, "cruise", "cleanup", phase.ID, "--force")
-}
-
-// asking measures status among many phases.
-func (c *cruising) asking(ctx context.Context) error {
-	var all []time.Duration
-	for range 15 {
-		d, err := c.took(ctx, c.repo, c.cco, "cruise", "status", "--json", fmt.Sprintf("%08x", 0xe0000000))
-		if err != nil {
-			return err
-		}
-		all = append(all, d)
-	}
-	c.rows = append(c.rows, row{fmt.Sprintf("cco cruise status with %d ended phases", endedPhases), ms(median(all)), "",
-		"", "100 ms"})
-	return nil
 }

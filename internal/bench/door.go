@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,10 +35,7 @@ func (b *bench) door(ctx context.Context) error {
 	if err := b.firstByte(ctx, at, model.URL); err != nil {
 		return err
 	}
-	if err := b.throughput(ctx, at, model.URL); err != nil {
-		return err
-	}
-	return b.manyDoors(ctx, model.URL)
+	return b.throughput(ctx, at, model.URL)
 }
 
 // playModel streams: a first event at once, and then as many bytes as the path's query asks for, or nothing until the
@@ -180,7 +175,7 @@ func (b *bench) firstByte(ctx context.Context, at *doorway, model string) error 
 
 func fine(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
 
-// throughput measures a long answer of the model, and a long download inside CONNECT.
+// throughput measures a long answer of the model.
 func (b *bench) throughput(ctx context.Context, at *doorway, model string) error {
 	const size = 512 << 20
 	drain := func(c *http.Client, base string) func() (time.Duration, error) {
@@ -203,73 +198,9 @@ func (b *bench) throughput(ctx context.Context, at *doorway, model string) error
 	}
 	b.rows = append(b.rows, row{"a model's answer of 512 MB through a door, counted on the way", rate(size, ours),
 		rate(size, theirs), ratio(ours, theirs), "300 MB/s"})
-	source, err := newSource(size)
-	if err != nil {
-		return err
-	}
-	defer source.close()
-	rule, err := broker.ParseRule(source.addr())
-	if err != nil {
-		return err
-	}
-	d, err := door.Open(ctx, door.Config{Dir: b.dir, Config: broker.Config{Token: doorToken, Mode: broker.ModeAllowlist,
-		Allowed: func() []broker.Rule { return []broker.Rule{rule} }}})
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	ours, theirs, err = alternate(5,
-		func() (time.Duration, error) { return source.through(ctx, d.Way().Socket) },
-		func() (time.Duration, error) { return source.directly(ctx) })
-	if err != nil {
-		return err
-	}
-	b.rows = append(b.rows, row{"512 MB inside CONNECT through a door", rate(size, ours), rate(size, theirs),
-		ratio(ours, theirs), "300 MB/s"})
 	return nil
 }
 
 func rate(size int, d time.Duration) string {
 	return fmt.Sprintf("%.0f MB/s", float64(size)/1e6/d.Seconds())
-}
-
-// manyDoors holds 200 doors open, each with an answer under way, and looks at the memory of all that: doors, clients
-// and model.
-func (b *bench) manyDoors(ctx context.Context, model string) error {
-	const n = 200
-	debug.FreeOSMemory()
-	before := resident()
-	for i := range n {
-		at, err := b.openDoor(ctx, model, i+1)
-		if err != nil {
-			return err
-		}
-		defer at.close()
-		res, _, err := ask(ctx, at.client, "http://door/anthropic", "hold")
-		if err != nil {
-			return err
-		}
-		defer func() { _ = res.Body.Close() }()
-	}
-	after := resident()
-	b.rows = append(b.rows, row{fmt.Sprintf(
-		"memory of a process with %d doors, an answer under way in each (clients and model in it too)", n),
-		fmt.Sprintf("%d MB", after), fmt.Sprintf("%d MB before", before),
-		fmt.Sprintf("%.2f MB each", float64(after-before)/n), "100 MB"})
-	return nil
-}
-
-// resident is our own memory in MB.
-func resident() int {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmRSS:" {
-			kb, _ := strconv.Atoi(f[1])
-			return kb / 1024
-		}
-	}
-	return 0
 }

@@ -228,7 +228,7 @@ func (b *bench) waitOn(ctx context.Context, server *pgtest.Server, machines int)
 	}
 	var before []time.Duration
 	for _, m := range s.machines {
-		before = append(before, cpu(m.Pid()))
+		before = append(before, used(m.Pid()))
 	}
 	if _, err := s.db.ExecContext(ctx, `SELECT pg_stat_statements_reset()`); err != nil {
 		return m, err
@@ -250,7 +250,7 @@ func (b *bench) waitOn(ctx context.Context, server *pgtest.Server, machines int)
 	counts := s.fake.Counts()
 	m.requests, m.counted = counts.Requests, counts.Counted+counts.Points
 	for i, p := range s.machines {
-		m.share = max(m.share, 100*(cpu(p.Pid())-before[i]).Seconds()/took)
+		m.share = max(m.share, 100*(used(p.Pid())-before[i]).Seconds()/took)
 	}
 	return m, b.busiest(ctx, s.db)
 }

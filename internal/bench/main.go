@@ -91,12 +91,12 @@ func (b *bench) run(ctx context.Context, only string) error {
 	for _, m := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"shell", b.shell}, {"push", b.push}, {"worktree", b.worktree}, {"pull", b.pull}, {"loop", b.loop}, {"many", b.many},
-		{"keep", b.keep}, {"guard", b.guard}, {"cage", b.caged}, {"forge", b.forge}, {"checks", b.checks},
+	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull},
+		{"keep", b.keep}, {"guard", b.guard}, {"cage", b.caged},
 		{"cruise", b.cruise},
 		{"machines-takeover", onPostgres(b.takeover)}, {"machines-wait", onPostgres(b.waitingMachines)},
-		{"agent", b.agent}, {"door", b.door}, {"events", b.events}, {"live", b.live},
-		{"view-first", b.viewFirst}, {"view-long", b.viewLong}, {"view-late", b.viewLate}, {"view-many", b.viewMany}} {
+		{"door", b.door}, {"live", b.live},
+		{"view-first", b.viewFirst}, {"view-late", b.viewLate}, {"view-many", b.viewMany}} {
 		if !strings.Contains(m.name, only) {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -73,21 +72,6 @@ func (p *page) get(ctx context.Context, path string) (*http.Response, error) {
 	return resp, err
 }
 
-// whole says how long an answer takes.
-func (p *page) whole(ctx context.Context, path, want string) (time.Duration, error) {
-	start := time.Now()
-	resp, err := p.get(ctx, path)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && !strings.Contains(string(body), want) {
-		err = fmt.Errorf("%s: %s is not in it", path, want)
-	}
-	return time.Since(start), err
-}
-
 // lines reads a stream of events, until each says that it has had enough.
 func (p *page) lines(ctx context.Context, path string, each func(data string) bool) error {
 	resp, err := p.get(ctx, path)
@@ -120,6 +104,7 @@ func (p *page) memory() float64 {
 // used is how much of a processor the server has used.
 func (p *page) used() time.Duration { return used(p.server.Pid()) }
 
+// used is how much of a processor a process has used.
 func used(pid int) time.Duration {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
@@ -156,57 +141,14 @@ func (b *bench) transcript(id string) (*session.Transcript, error) {
 	return session.OpenTranscript(filepath.Join(b.sessionDir(id), "transcript.jsonl"), time.Now)
 }
 
-// viewLong opens and searches a transcript of a million events.
-func (b *bench) viewLong(ctx context.Context) error {
-	const id, n = "0badcafe", 1_000_000
-	if err := b.record(ctx, id, store.Done); err != nil {
-		return err
+func (b *bench) pushMany(ctx context.Context, repo string) ([]string, error) {
+	ids, errs := make([]string, b.sessions), make([]error, b.sessions)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() { ids[i], errs[i] = b.pushed(ctx, repo, "--detach") })
 	}
-	t, err := b.transcript(id)
-	if err != nil {
-		return err
-	}
-	for i := range n {
-		words := fmt.Sprintf("line %d: the quick brown fox jumps over the lazy dog, and the dog does not mind", i)
-		if i == n-10 {
-			words += "; here is the needle"
-		}
-		t.Add(session.KindOut, words)
-	}
-	if err := t.Close(); err != nil {
-		return err
-	}
-	p, err := b.openPage(ctx)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	end, err := p.whole(ctx, "/sessions/"+id+"/transcript", "line 999999:")
-	if err != nil {
-		return err
-	}
-	middle, err := p.whole(ctx, "/sessions/"+id+"/transcript?first=500000", "line 500000:")
-	if err != nil {
-		return err
-	}
-	start, found := time.Now(), time.Duration(0)
-	err = p.lines(ctx, "/sessions/"+id+"/search?q=Needle", func(data string) bool {
-		found = time.Since(start)
-		return !strings.Contains(data, "here is the needle")
-	})
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(filepath.Join(b.sessionDir(id), "transcript.jsonl"))
-	if err != nil {
-		return err
-	}
-	b.rows = append(b.rows,
-		row{fmt.Sprintf("a transcript of 1,000,000 events, %.0f MB, opens on the page at its end, and in the middle",
-			float64(info.Size())/1e6), ms(end) + ", " + ms(middle), "", "", "1 s"},
-		row{"a search shows its first hit, ten lines before the end", ms(found), "", "", "1 s"},
-		row{"memory of the page's server meanwhile, at most", fmt.Sprintf("%.0f MB", p.memory()), "", "", "60 MB"})
-	return nil
+	wg.Wait()
+	return ids, errors.Join(errs...)
 }
 
 // viewLate measures how late a client hears of what agents say, with many at work: each prints the time.

@@ -82,7 +82,7 @@ func (b *bench) viewFirst(ctx context.Context) error {
 		return err
 	}
 	b.rows = append(b.rows, row{"first load of the page until it shows its state, beside a static page of its size",
-		fmt.Sprintf("%.0f KB, %s", bytes/1e3, ms(a)), ms(static), ratio(a, static), "100 KB, 3×"})
+		fmt.Sprintf("%.0f KB, %s", bytes/1e3, ms(a)), ms(static), ratio(a, static), "60 KB, 3×"})
 	return nil
 }
 

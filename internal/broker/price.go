@@ -1,6 +1,8 @@
 package broker
 
 import (
+	_ "embed" // the prices
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -27,16 +29,29 @@ type Price struct {
 	LongOver   int64   `toml:"long_over"`
 	LongInput  float64 `toml:"long_input"`
 	LongOutput float64 `toml:"long_output"`
-	Alone      bool    `toml:"alone"` // no unknown model is taken for this one
-	list       bool    // one of ours: it matches that model alone, not longer names
+	// a relic that costs many times as much as what came later: no unknown model is taken for it
+	Alone bool `toml:"alone"`
+	list  bool // one of ours: it matches that model alone, not longer names
 }
 
 // Prices is a table of prices, in no order.
 type Prices []Price
 
+// What models cost as the packages of the pinned CLIs carry it; a test compares. Where a package has no price, there is
+// no row, but for a default model of a pinned CLI: its row says like whom it is counted, its nearest predecessor with a
+// price, and what it costs is called an estimate. What may follow a prefix are dates and a few words: a model with any
+// other name, or a newer one, is none of these. It counts as the dearest of its provider, and is called an estimate.
+//
+//go:embed prices.json
+var pricesFile []byte
+
 // DefaultPrices are the prices that the pinned CLIs' own packages carry.
 func DefaultPrices() (Prices, error) {
-	ps, err := finish(slices.Clone(prices[:]))
+	var file struct{ Prices Prices }
+	if err := json.Unmarshal(pricesFile, &file); err != nil {
+		return nil, fmt.Errorf("prices: %w", err)
+	}
+	ps, err := finish(file.Prices)
 	for i := range ps {
 		ps[i].list = true
 	}

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -209,20 +208,49 @@ func (r *evalRun) seesATrap() {
 	}
 }
 
-// changedSince names files and directories of the system that were changed since a moment.
-func changedSince(began time.Time) (files, dirs []string) {
-	for _, root := range []string{"/etc", "/usr/local", "/usr/bin", "/usr/sbin", "/boot", "/srv", "/var/spool"} {
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			var st unix.Stat_t
-			switch {
-			case err != nil || unix.Lstat(path, &st) != nil || st.Ctim.Sec <= began.Unix():
-			case d.IsDir():
-				dirs = append(dirs, path)
-			default:
-				files = append(files, path)
-			}
-			return nil
-		})
+// systemAt names the directory in which everything lands that the test and its calls change of the system.
+const systemAt = "CCO_EVAL_SYSTEM"
+
+// overTheSystem runs this test once more, with a layer over each directory of the system, and processes of its own: what
+// others on the machine do meanwhile is in none of them, and whether they run makes no call succeed without a cage. Only
+// root could change something there.
+func overTheSystem(t *testing.T) {
+	t.Helper()
+	dir := must.Get(os.MkdirTemp(*below, "cage-system-"))(t) //nolint:usetesting // below is not below a layer
+	t.Cleanup(func() { must.Do(t, os.RemoveAll(dir)) })
+	const layers = `for d in etc usr boot srv home var/spool; do
+			case $1/ in /$d/*) continue ;; esac
+			mkdir -p "$1/upper/$d" "$1/work/$d"
+			[ ! -d /$d ] || mount -t overlay overlay -o "lowerdir=/$d,upperdir=$1/upper/$d,workdir=$1/work/$d" /$d
+		done
+		shift; exec "$@"`
+	must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: append([]string{"unshare", "--mount", "--propagation", "private",
+		"--pid", "--kill-child", "--mount-proc", "bash", "-ec", layers, "bash", dir}, os.Args...),
+		Env:    append(os.Environ(), systemAt+"="+filepath.Join(dir, "upper")),
+		Stdout: os.Stdout, Stderr: os.Stderr, TiedToUs: true}))
+}
+
+// changedOfSystem names what landed in the layers: files, what stands there for removed ones, and directories that are
+// new or have changed themselves.
+func changedOfSystem(t *testing.T, system string) (names []string) {
+	t.Helper()
+	if system == "" {
+		return nil
 	}
-	return files, dirs
+	mark := fmt.Sprintf("/etc/cage-eval-%d", os.Getpid()) // the layers are no blind eye
+	must.Do(t, os.WriteFile(mark, nil, 0o644))
+	for _, top := range must.Get(filepath.Glob(filepath.Join(system, "*")))(t) {
+		must.Do(t, filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if entries, _ := os.ReadDir(path); path != top && len(entries) == 0 {
+				names = append(names, strings.TrimPrefix(path, system))
+			}
+			return err
+		}))
+	}
+	must.Do(t, os.Remove(mark))
+	seen := slices.Index(names, mark)
+	if seen < 0 {
+		t.Fatalf("%s was made and is not seen: %v", mark, names)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == mark || name == "/var/spool" })
 }

@@ -63,7 +63,7 @@ func TestDefaultModelsHaveAPrice(t *testing.T) {
 		}
 		for _, m := range models {
 			if _, ok := prices.Find(m); !ok {
-				t.Errorf("%s asks for %s, which has no row in internal/broker/prices.go", a.Name(), m)
+				t.Errorf("%s asks for %s, which has no row in internal/broker/prices.json", a.Name(), m)
 			}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/safetext"
 )
 
 func netCommand(a *commands) *cobra.Command {
@@ -43,8 +42,8 @@ func netAllowCommand(a *commands) *cobra.Command {
 		Long: `Let a box reach a host, from now on and in sessions that are at work.
 
 Instead of a host it can be the name of a set: go, npm, pip, cargo or debian, which
-is the hosts that this tool uses on your machine, as its own settings name them. A
-set through which data could leave says how.`,
+is the hosts of this tool's public registry. Allow a mirror by its own name. A set
+through which data could leave says how.`,
 		Example: `  cco box net allow example.com
   cco box net allow '*.example.com' 192.168.1.20:5432
   cco box net allow npm --box web`,
@@ -76,10 +75,7 @@ func (a *commands) netAllow(ctx context.Context, name string, args []string) err
 		return err
 	}
 	for _, s := range sets {
-		a.IO.Say("%s: %v", s.Name, s.Rules)
-		for _, note := range s.Notes {
-			a.IO.Say("%s: %s", s.Name, safetext.Text(note))
-		}
+		a.IO.Say("%s: %v", s.Name, s.Hosts)
 		if s.Caution != "" {
 			a.IO.Warn("%s: %s", s.Name, s.Caution)
 		}

@@ -311,10 +311,6 @@ func (a *commands) pulled(r session.PullResult) {
 		a.IO.Warn("%s was written without the filter that it asks for (LFS or the like): check it out again to have it",
 			safetext.Text(f))
 	}
-	if r.Salvaged {
-		a.IO.Warn("the agent's repository was gone or broken, so that commits may be missing; its files were kept as " +
-			"uncommitted work")
-	}
 	if len(r.Names) > 0 {
 		a.IO.Warn("the agent left more beside its branch (%s), which stays in the box: `cco box pull %s --side NAME` brings "+
 			"one of it", firstFew(r.Names), id)

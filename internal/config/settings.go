@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -93,11 +92,14 @@ func Set(s Sources, name string, words []string) (err error) {
 		text = tomlText(v)
 	}
 	return change(s.UserFile, func(old []byte) ([]byte, error) {
+		if _, err := parse(s.UserFile, old, known); err != nil {
+			return nil, err
+		}
 		now, err := edit(string(old), strings.Split(name, "."), text)
 		if err != nil {
 			return nil, &Error{File: s.UserFile, Key: name, Err: err}
 		}
-		return []byte(now), onlyThis(s, name, old, []byte(now))
+		return []byte(now), check(s, []byte(now))
 	})
 }
 
@@ -123,7 +125,7 @@ func (k key) choose(words []string, home string) (any, error) {
 	}
 	var first error
 	for _, v := range append(tries, list) {
-		c := Defaults()
+		c := defaults()
 		err := k.set(&c, v, home)
 		word, isText := v.(string)
 		if err == nil && isText && len(k.words) > 0 && !slices.Contains(k.words, word) {
@@ -139,33 +141,17 @@ func (k key) choose(words []string, home string) (any, error) {
 	return nil, first
 }
 
-// onlyThis refuses a file that can't be used, or in which another setting has changed.
-func onlyThis(s Sources, name string, old, now []byte) error {
-	was, err := parse(s.UserFile, old, keys(s.Backends))
+// check refuses a file that can't be used.
+func check(s Sources, data []byte) error {
+	entries, err := parse(s.UserFile, data, keys(s.Backends))
 	if err != nil {
 		return err
 	}
-	is, err := parse(s.UserFile, now, keys(s.Backends))
-	if err != nil {
-		return &Error{File: s.UserFile, Key: name, Err: errLayout}
-	}
-	values := func(entries []entry) map[string]any {
-		all := map[string]any{}
-		for _, e := range entries {
-			if e.key.name != name {
-				all[e.key.name] = e.value
-			}
-		}
-		return all
-	}
-	c := Defaults()
-	for _, e := range is {
+	c := defaults()
+	for _, e := range entries {
 		if err := e.key.set(&c, e.value, s.Home); err != nil {
 			return &Error{File: s.UserFile, Line: e.line, Key: e.key.name, Err: err}
 		}
-	}
-	if !reflect.DeepEqual(values(was), values(is)) {
-		return &Error{File: s.UserFile, Key: name, Err: errLayout}
 	}
 	return nil
 }

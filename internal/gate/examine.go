@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,6 +35,7 @@ type examination struct {
 	changes []*change
 	odd     map[*change]*Finding // lines that are not seen for what they are
 	marked  map[string]bool      // files and rows of marks that were told
+	edges   map[string][2]int    // and where the first lines of such a file end, and the last begin
 	unlined []*change            // of commits, without lines that git shows
 	moved   map[string]bool      // objects of files that were removed, with their modes
 	arrived map[string]bool      // objects of new files
@@ -46,7 +48,7 @@ type examination struct {
 // run does one step after the other. The first error ends it: what read something only keeps it in err.
 func (x *examination) run() error {
 	x.book, x.secrets = newBook(), newScanner()
-	x.odd, x.marked = map[*change]*Finding{}, map[string]bool{}
+	x.odd, x.marked, x.edges = map[*change]*Finding{}, map[string]bool{}, map[string][2]int{}
 	for _, step := range []func(){x.messages, x.patches, x.scanBinaries, x.judge} {
 		if x.err == nil {
 			step()
@@ -55,11 +57,7 @@ func (x *examination) run() error {
 	return x.err
 }
 
-func (x *examination) fail(err error) {
-	if x.err == nil {
-		x.err = err
-	}
-}
+func (x *examination) fail(err error) { x.err = cmp.Or(x.err, err) }
 
 // patches reads what has changed, and what each commit has changed. One commit's patch is the whole patch.
 func (x *examination) patches() {
@@ -250,7 +248,7 @@ func (x *examination) object(name string) (o git.Object) {
 			return o
 		}
 	}
-	o, err = x.cat.Get(name, maxBlob)
+	o, err = x.cat.Get(strings.ReplaceAll(name, "\n", ""), maxBlob)
 	x.fail(err)
 	return o
 }

@@ -114,12 +114,12 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 }
 
+var seenOrHeard = expr(`^(?:image|font|audio|video)/|^application/ogg$`)
+
 // isPicture says whether a file is a picture, a font or a sound, as its name says, and nothing that can be started.
 func (x *examination) isPicture(c *change) bool {
 	if c.is == git.ModeExec || !within(fold(c.path), listed("pictures")) {
 		return false
 	}
-	kind := http.DetectContentType([]byte(x.blob(c.isOID)))
-	return strings.HasPrefix(kind, "image/") || strings.HasPrefix(kind, "font/") || strings.HasPrefix(kind, "audio/") ||
-		strings.HasPrefix(kind, "video/") || kind == "application/ogg"
+	return seenOrHeard.match(http.DetectContentType([]byte(x.blob(c.isOID))))
 }

@@ -12,14 +12,12 @@ import (
 	"github.com/cco-dev/cco/internal/agent/roster"
 )
 
+var ending = expr(`([^/. ])[. ]+(/|$)`)
+
 // fold is a path as the most forgiving file system compares it: without case, without the ways to write one letter,
 // without letters that nobody sees, and without what some drop at the end of a name.
 func fold(p string) string {
-	ascii := true
-	for i := range len(p) {
-		ascii = ascii && p[i] < 0x80
-	}
-	if !ascii {
+	if strings.ContainsFunc(p, func(r rune) bool { return r >= 0x80 }) {
 		p = strings.Map(func(r rune) rune {
 			if unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
 				return -1
@@ -29,13 +27,7 @@ func fold(p string) string {
 	}
 	p = strings.ToLower(p)
 	if strings.Contains(p, "./") || strings.Contains(p, " /") || strings.TrimRight(p, ". ") != p {
-		parts := strings.Split(p, "/")
-		for i, name := range parts {
-			if short := strings.TrimRight(name, ". "); short != "" {
-				parts[i] = short
-			}
-		}
-		p = strings.Join(parts, "/")
+		p = ending().ReplaceAllString(p, "$1$2")
 	}
 	return p
 }

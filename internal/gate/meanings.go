@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,10 +15,11 @@ import (
 const maxPieces = 8 << 10
 
 var (
-	piece  = expr(`["'\x60]\s*(?:\+|\.\.|\.|&|\|\||<>|,|\\)?\s*[rbufL]{0,2}["'\x60]`)
-	coded  = expr(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	naming = expr(`(?i)(?:\b(?:name|key)["']?\s*[:=]\s*["']?|<key>)[\w.-]*(?:pass|secret|token|key|pwd|credential)`)
-	value  = expr(`(?i)^[\s"'-]*(?:value["']?\s*[:=]|<string>)`)
+	piece   = expr(`["'\x60]\s*(?:\+|\.\.|\.|&|\|\||<>|,|\\)?\s*[rbufL]{0,2}["'\x60]`)
+	escaped = expr(`(?:%|\\x|\\u00)[0-9A-Fa-f]{2}`)
+	coded   = expr(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	naming  = expr(`(?i)(?:\b(?:name|key)["']?\s*[:=]\s*["']?|<key>)[\w.-]*(?:pass|secret|token|key|pwd|credential)`)
+	value   = expr(`(?i)^[\s"'-]*(?:value["']?\s*[:=]|<string>)`)
 )
 
 // calls and gives say whether a line names a secret, or gives a value.
@@ -28,6 +30,13 @@ func gives(text []byte) bool { return bytes.ContainsAny(text, "uU<") && value().
 func opens(before []byte) bool {
 	end := bytes.TrimRight(before, " \t\r>|-+")
 	return len(end) > 0 && (end[len(end)-1] == ':' || end[len(end)-1] == '=')
+}
+
+// goesOn says that a line ends with base64 of a text, which need not have ended with it.
+func goesOn(before []byte) bool {
+	words := bytes.Fields(before)
+	last := words[len(words)-1]
+	return len(last) >= 16 && len(last)%4 == 0 && !bytes.Equal(decoded(last), last)
 }
 
 // joined is a line together with the one before it, if that sets a variable that it uses, or names what it gives a
@@ -46,6 +55,8 @@ func joined(before, text []byte) []byte {
 		return both(text, bytes.TrimLeft(before, " \t-"))
 	case opens(before) && len(bytes.Fields(start)) == 1:
 		return both(bytes.TrimRight(end, " >|-+"), start)
+	case len(bytes.Fields(start)) == 1 && goesOn(before): // base64
+		return slices.Concat(end, start)
 	case strings.IndexByte("\"'`", start[0]) >= 0 && strings.IndexByte(`"'+\.&(`, end[len(end)-1]) >= 0 && !calls(before):
 		return both(bytes.TrimRight(end, " +\\.&"), start)
 	}
@@ -59,7 +70,15 @@ func meanings(before, text []byte) (all [][]byte, line []byte) {
 		line, all = spelled(before, text)
 	}
 	if hasRun(text, 16, &inSecret, "") {
-		all = append(all, coded().ReplaceAllFunc(line, decoded))
+		for _, s := range slices.Concat(all[max(0, len(all)-1):], [][]byte{line}) {
+			all = append(all, coded().ReplaceAllFunc(s, decoded))
+		}
+	}
+	if bytes.ContainsAny(text, `%\`) {
+		all = append(all, escaped().ReplaceAllFunc(text, func(s []byte) []byte {
+			b, _ := hex.DecodeString(string(s[len(s)-2:]))
+			return b
+		}))
 	}
 	return all, line
 }
@@ -128,14 +147,11 @@ func fake(secret string, guess bool) bool {
 		strings.ContainsAny(secret, "${}<>()[]") && !strings.ContainsAny(secret, "!@#%^&*")
 }
 
+var capital = expr(`[A-Z]`)
+
 // mixed says that as many letters are capitals as in a random text.
 func mixed(s string) bool {
-	large := 0
-	for i := range len(s) {
-		if s[i] >= 'A' && s[i] <= 'Z' {
-			large++
-		}
-	}
+	large := len(capital().FindAllString(s, -1))
 	return len(s) >= 12 && large*10 >= 3*len(s) && large*10 <= 8*len(s) && !strings.ContainsAny(s, "_-. ")
 }
 

@@ -221,10 +221,7 @@ func bothNames(s string) string {
 
 // unquote undoes git's quotes, which are C's.
 func unquote(s string) string {
-	if !strings.HasPrefix(s, `"`) {
-		return s
-	}
-	if plain, err := strconv.Unquote(s); err == nil && len(plain) > 2 {
+	if plain, err := strconv.Unquote(s); err == nil && s[0] == '"' && len(plain) > 2 {
 		return plain
 	}
 	return s

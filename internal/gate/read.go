@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,11 +66,7 @@ type walk struct {
 	err error
 }
 
-func (w *walk) fail(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
+func (w *walk) fail(err error) { w.err = cmp.Or(w.err, err) }
 
 // enters says whether what is so deep is still read.
 func (w *walk) enters(deep int) bool {
@@ -276,11 +273,10 @@ func readLines(of string) reader {
 		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\r\n")
-			i := slices.IndexFunc(lineClasses(), func(c lineClass) bool { return c.Of == of && c.Line.match(line) })
-			if i < 0 {
+			c := first(lineClasses(), func(c *lineClass) bool { return c.Of == of && c.Line.match(line) })
+			if c == nil {
 				return nil, fmt.Errorf("a line that is not understood: %s", strings.TrimSpace(line))
 			}
-			c := lineClasses()[i]
 			if c.Key == "" {
 				continue
 			}
@@ -342,12 +338,9 @@ func changed(was, is leaves) (keys []string) {
 
 // keyOf finds what a row knows of a key; nil if nothing.
 func (p *place) keyOf(at string) *key {
-	for i := range p.Key {
-		if slices.ContainsFunc(p.Key[i].paths, func(s string) bool { return keyMatch(s, at) }) {
-			return &p.Key[i]
-		}
-	}
-	return nil
+	return first(p.Key, func(k *key) bool {
+		return slices.ContainsFunc(k.paths, func(s string) bool { return keyMatch(s, at) })
+	})
 }
 
 // keyMatch compares a key with a pattern, part by part.

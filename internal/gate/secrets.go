@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,10 +11,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cco-dev/cco/internal/gate/gitleaks"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // generic is the one rule that guesses by a variable's name: it comes last, and only where no other rule has matched.
@@ -237,16 +238,9 @@ func (s *scanner) apply(r *gitleaks.Rule, path, commit string, no int, text stri
 		return false
 	}
 	hit := false
-	re := s.re(r.Regex)
-	for _, m := range re.FindAllStringSubmatchIndex(text, 100) {
-		match := strings.Trim(text[m[0]:m[1]], "\n")
-		secret := match
-		for g := max(1, r.Group); g < len(m)/2; g++ {
-			if m[2*g] >= 0 && m[2*g] < m[2*g+1] {
-				secret = text[m[2*g]:m[2*g+1]]
-				break
-			}
-		}
+	for _, m := range s.re(r.Regex).FindAllStringSubmatch(text, 100) {
+		match := strings.Trim(m[0], "\n")
+		secret := cmp.Or(append(m[max(1, r.Group):], match)...)
 		if r.Entropy > 0 && entropy(secret) <= r.Entropy || s.allows(r, path, secret, match, text) ||
 			fake(secret, r.Guess) {
 			continue
@@ -306,11 +300,7 @@ func ruleName(id string) string {
 // masked is enough of a value to find it again, and never all of it.
 func masked(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
-	n := min(4, len(s)/4)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return fmt.Sprintf("%s… (%d characters)", s[:n], len(s))
+	return fmt.Sprintf("%s (%d characters)", safetext.Cut(s, min(4, len(s)/4)), len(s))
 }
 
 // entropy is Shannon's, in bits for each character.

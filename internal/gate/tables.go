@@ -111,6 +111,16 @@ func listed(name string) string { return lists()[name] }
 // inList says whether a word is in a list.
 func inList(name, word string) bool { return strings.Contains(listed(name), " "+word+" ") }
 
+// first is the first row that fits; nil if none does.
+func first[R any](rows []R, fits func(*R) bool) *R {
+	for i := range rows {
+		if fits(&rows[i]) {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
 // expression is compiled when it is first used: every start of the program would pay for it.
 type expression func() *regexp.Regexp
 

@@ -25,12 +25,9 @@ var languages = table[language]("languages")
 // languageOf is how tests look in a file; nil if it has none.
 func languageOf(p string) *language {
 	p = fold(p)
-	for i, l := range languages() {
-		if l.Ends == "" && within(p, l.Files) || path.Ext(p) != "" && slices.Contains(strings.Fields(l.Ends), path.Ext(p)) {
-			return &languages()[i]
-		}
-	}
-	return nil
+	return first(languages(), func(l *language) bool {
+		return l.Ends == "" && within(p, l.Files) || path.Ext(p) != "" && slices.Contains(strings.Fields(l.Ends), path.Ext(p))
+	})
 }
 
 // collects says whether a test runner finds tests in a file.

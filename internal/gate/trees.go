@@ -14,7 +14,7 @@ import (
 // entries lists what is in some directories of the tip, "." for its root.
 func (x *examination) entries(dirs map[string]bool, take func(p string)) {
 	for dir := range dirs {
-		o := x.object(x.in.Tip + ":" + strings.ReplaceAll(path.Join("/", dir)[1:], "\n", ""))
+		o := x.object(x.in.Tip + ":" + path.Join("/", dir)[1:])
 		for data := o.Data; o.Kind == "tree" && len(data) > 0; {
 			head, rest, _ := bytes.Cut(data, []byte{0})
 			_, name, _ := bytes.Cut(head, []byte(" "))

@@ -70,6 +70,22 @@ func unblock(gitDir string) {
 	}
 }
 
+// commonDir is where a repository keeps what its worktrees share.
+func commonDir(admin string) string {
+	text, err := readSmall(filepath.Join(admin, "commondir"))
+	dir := strings.TrimSpace(text)
+	switch {
+	case err != nil:
+		return admin
+	case filepath.IsAbs(dir):
+		return dir
+	}
+	return filepath.Join(admin, dir)
+}
+
+// maxSwept is how many files of a repository are checked.
+const maxSwept = 500_000
+
 // maxRef is the size of the largest file that holds a ref.
 const maxRef = 8 << 10
 

@@ -3,9 +3,9 @@
 package inside
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,13 +35,11 @@ type Job struct {
 	Whole   bool  `json:"whole,omitempty"`  // also what comes before the base, which the host no longer has
 	All     bool  `json:"all,omitempty"`    // also what is beside the branch
 
-	// Confined says that nothing keeps the workspace's repository from being one of the user's: it is used only if all of
-	// it is in the workspace.
-	Confined bool `json:"confined,omitempty"`
-
 	leftTime time.Duration // the time limit for leftovers
-	readTime time.Duration // and for reading settings
+	lookTime time.Duration // and for refs and HEAD
 }
+
+func (j Job) look() time.Duration { return cmp.Or(j.lookTime, lookTime) }
 
 // These are the files of an exchange directory.
 const (
@@ -74,8 +72,6 @@ type Result struct {
 	Bundle  *Sum   `json:"bundle,omitempty"`
 	Rest    *Sum   `json:"rest,omitempty"` // of what is beside the branch, if that was asked for
 	Others
-	// Salvaged says that the workspace's repository was gone or broken: its files are in Wip, its commits are not here.
-	Salvaged bool `json:"salvaged,omitempty"`
 }
 
 // Others is what a workspace holds beside its branch.
@@ -102,15 +98,13 @@ func ReadJob(r io.Reader) (Job, error) {
 	return j, nil
 }
 
-// repo is a repository in the box. Its configuration is the agent's, so settings that would run programs are switched
-// off: not for safety, which the box provides, but so that publishing does not hang or lie.
+// repo is a repository in the box. Where its configuration is an agent's, settings that would run programs are switched
+// off: not for safety, which the box provides, but so that cco's steps do not hang or lie.
 type repo struct {
 	dir    string
 	bare   bool
-	gitDir string      // replaces the directory's own
-	index  string      // replaces the repository's index file
-	names  string      // of its settings, if they were read
-	off    [][2]string // more configuration that overrides the agent's
+	gitDir string // replaces the directory's own
+	index  string // replaces the repository's index file
 	env    []string
 }
 
@@ -132,7 +126,7 @@ func (r repo) cmd(args ...string) proc.Cmd {
 			env = append(env, v)
 		}
 	}
-	above := append(quiet(), r.off...)
+	above := quiet()
 	for i, kv := range above {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, kv[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, kv[1]))
 	}
@@ -150,26 +144,22 @@ func (r repo) cmd(args ...string) proc.Cmd {
 }
 
 func (r repo) run(ctx context.Context, args ...string) error {
-	return withoutHints(proc.Run(ctx, r.cmd(args...)))
+	return proc.Run(ctx, r.cmd(args...))
 }
 
 func (r repo) line(ctx context.Context, args ...string) (string, error) {
 	out, err := proc.Output(ctx, r.cmd(args...))
-	return strings.TrimSpace(string(out)), withoutHints(err)
+	return strings.TrimSpace(string(out)), err
 }
 
-// withoutHints takes git's advice out of an error: some of its commands ignore the settings that switch it off.
-func withoutHints(err error) error {
-	exit, ok := errors.AsType[*proc.ExitError](err)
-	if !ok {
-		return err
+// quiet is the configuration that overrides an agent's.
+func quiet() [][2]string {
+	return [][2]string{
+		{"core.hooksPath", "/dev/null"}, {"core.fsmonitor", "false"}, {"core.pager", "cat"}, {"gc.auto", "0"},
+		{"maintenance.auto", "false"}, {"core.excludesFile", "/dev/null"}, {"core.attributesFile", "/dev/null"},
+		{"commit.gpgSign", "false"}, {"log.showSignature", "false"}, {"advice.addEmbeddedRepo", "false"},
+		{"advice.graftFileDeprecated", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
+		// Nothing here needs a transport. If an object is missing, git would fetch it with a program that the agent names.
+		{"protocol.allow", "never"}, {"core.sshCommand", "false"}, {"core.askPass", ""}, {"credential.helper", ""},
 	}
-	var words strings.Builder
-	for line := range strings.Lines(exit.Stderr) {
-		if !strings.HasPrefix(line, "hint:") {
-			words.WriteString(line)
-		}
-	}
-	exit.Stderr = words.String()
-	return err
 }

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -300,12 +303,24 @@ func TestLeftoversBecomeACommitOnTheBranchWhereTheWorkspaceIsUsedAgain(t *testin
 	}
 }
 
-// Guards against losing files because the repository around them is gone: agents remove .git, and worse.
-func TestFilesAreKeptWhereTheRepositoryIsBroken(t *testing.T) {
+// Guards against a publisher that digs in what git can't read, waits for it, or changes it: it says why, and the
+// workspace stays as it is.
+func TestWhatGitCannotReadStaysAsItIs(t *testing.T) {
+	inPlace := func(name string, put func(path string) error) func(string) error {
+		return func(git string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(git, name)), put(filepath.Join(git, name)))
+		}
+	}
+	empty := func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) }
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
 	for name, ruin := range map[string]func(git string) error{
-		"gone":       os.RemoveAll,
-		"a file":     func(git string) error { return errors.Join(os.RemoveAll(git), os.WriteFile(git, []byte("x"), 0o600)) },
-		"no objects": func(git string) error { return os.RemoveAll(filepath.Join(git, "objects")) },
+		"gone": os.RemoveAll, "a file": inPlace("", empty), "a pipe": inPlace("", pipe),
+		"no objects": inPlace("objects", func(string) error { return nil }), "no directory of objects": inPlace("objects", empty),
+		"a pipe of refs": inPlace("packed-refs", pipe), "a pipe in the place of the branch": inPlace("refs/heads/main", pipe),
+		"a pipe of alternates": func(git string) error {
+			return errors.Join(os.RemoveAll(git+"/objects/info"), os.Mkdir(git+"/objects/info", 0o700),
+				pipe(git+"/objects/info/alternates"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -314,33 +329,18 @@ func TestFilesAreKeptWhereTheRepositoryIsBroken(t *testing.T) {
 			f.write(f.job.Workspace, "work.txt", "work")
 			f.commit(f.job.Workspace, "work")
 			must.Do(t, ruin(filepath.Join(f.job.Workspace, ".git")))
-			r := f.publish()
-			if !r.Salvaged || r.Head != f.job.Base || r.Wip == "" {
-				t.Fatalf("published %+v", r)
+			before := gittest.Fingerprint(t, f.job.Workspace)
+			f.job.lookTime = 500 * time.Millisecond
+			if err := Publish(t.Context(), f.job); err == nil {
+				t.Error("published without a word")
 			}
-			f.git(f.host, "fetch", "-q", filepath.Join(f.job.Exchange, OutputBundle), WipRef)
-			if got := f.git(f.host, "show", "FETCH_HEAD:work.txt"); got != "work" {
-				t.Errorf("the file holds %q", got)
+			if after := gittest.Fingerprint(t, f.job.Workspace); !maps.Equal(before, after) {
+				t.Errorf("it has changed: %v, before %v", after, before)
 			}
-			if entries, _ := os.ReadDir(f.job.Exchange); len(entries) > 3 { // what was sent and what was published
-				t.Errorf("left behind: %v", entries)
+			if exists(filepath.Join(f.job.Exchange, ResultFile)) {
+				t.Error("a result is there all the same")
 			}
 		})
-	}
-}
-
-func fifo(path string) error { return errors.Join(os.RemoveAll(path), syscall.Mkfifo(path, 0o600)) }
-
-func TestPublishWithoutARepositoryAndWithoutAStoreSaysSo(t *testing.T) {
-	f := newFixture(t)
-	f.send()
-	f.receive()
-	must.Do(t, errors.Join(os.RemoveAll(filepath.Join(f.job.Workspace, ".git")), os.RemoveAll(f.job.Store)))
-	if err := Publish(t.Context(), f.job); err == nil {
-		t.Fatal("published nothing without a word")
-	}
-	if _, err := os.Stat(filepath.Join(f.job.Exchange, ResultFile)); err == nil {
-		t.Error("a result stands there all the same")
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/safetext"
 )
@@ -22,13 +22,12 @@ const KeptRef = "refs/cco/kept/"
 
 // These limit what a hostile workspace can make of publishing.
 const (
-	keepTime  = 2 * time.Minute // for what is beside the branch
+	lookTime  = time.Minute     // for refs and HEAD
 	leftTime  = 4 * time.Minute // for what was left uncommitted
 	maxKept   = 1000            // things beside the branch that are brought at once
 	maxNamed  = 100             // of them, by name in a result
 	maxLost   = 20              // things that can't be brought, by name in a result
 	maxWords  = 200             // bytes, of one name
-	maxTries  = 100             // runs of git, to find out what it fails for
 	maxListed = 64 << 20        // bytes, of one listing of git's
 )
 
@@ -46,11 +45,9 @@ func (f found) title() string {
 // lookBeside finds what of the workspace's own refs, stashes and HEAD the branch doesn't lead to. It changes nothing,
 // and reports what it can't read.
 func lookBeside(ctx context.Context, work repo, j Job, r *Result, head string) (all []found) {
-	ctx, cancel := context.WithTimeout(ctx, keepTime)
+	ctx, cancel := context.WithTimeout(ctx, j.look())
 	defer cancel()
-	if work.gitDir == "" {
-		r.Lost = append(r.Lost, outside(j.Workspace)...)
-	}
+	r.Lost = append(r.Lost, work.outside(ctx, j.Workspace)...)
 	all, lost, err := work.listed(ctx, head)
 	if r.Lost = append(r.Lost, lost...); err != nil {
 		r.Lost = append(r.Lost, "its refs can't be listed: "+firstOf("", err))
@@ -123,6 +120,22 @@ func (r repo) listed(ctx context.Context, head string) (all []found, lost []stri
 	return all, lost, err
 }
 
+// outside names the worktrees that the agent made of its repository elsewhere, whose files stay there.
+func (r repo) outside(ctx context.Context, workspace string) (lost []string) {
+	out, err := r.text(ctx, nil, "worktree", "list", "--porcelain")
+	if err != nil {
+		return []string{"its worktrees can't be listed: " + firstOf("", err)}
+	}
+	all := strings.Split(out, "\n\n")
+	for _, one := range all[1:] { // after the repository itself
+		dir, _, _ := strings.Cut(strings.TrimPrefix(one, "worktree "), "\n")
+		if dir != "" && !paths.Within(dir, workspace) {
+			lost = append(lost, "the files of the worktree "+dir+", which is outside the workspace")
+		}
+	}
+	return lost
+}
+
 // keptName is a ref's name below KeptRef, or a name made from its commit if the agent's name could conflict with
 // others.
 func keptName(ref, oid string) string {
@@ -137,10 +150,6 @@ func keptName(ref, oid string) string {
 		return "other/" + oid
 	}
 	return name
-}
-
-func isHex(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // news are the commits that the given ones lead to and others don't.
@@ -172,68 +181,30 @@ func revisions(tips, not []string) io.Reader {
 }
 
 // rest bundles what is beside the branch. If git fails for some of it, it reports that part and bundles the others.
-func rest(ctx context.Context, work repo, j Job, r *Result, all []found) ([]found, error) {
+func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (_ []found, err error) {
 	if more := len(all) - maxKept; more > 0 {
 		r.Lost = append(r.Lost, fmt.Sprintf("%s and %d more: too many to bring at once", all[maxKept].from, more))
 		all = all[:maxKept]
 	}
-	tries := maxTries
-	all = sound(ctx, work, j, r, all, &tries)
-	revs := []string{"^" + j.Base, "^" + r.Head}
-	var update strings.Builder
-	for _, f := range all {
-		update.WriteString("update " + KeptRef + f.name + " " + f.oid + "\n")
-		revs = append(revs, KeptRef+f.name)
+	if r.Rest, err = bundle(ctx, work, j, RestBundle, refsOf(all)); err == nil || ctx.Err() != nil {
+		return all, err
 	}
-	if _, err := work.text(ctx, strings.NewReader(update.String()), "update-ref", "--no-deref", "--stdin"); err != nil {
-		return nil, err
-	}
-	var err error
-	r.Rest, err = bundle(ctx, work, filepath.Join(j.Exchange, RestBundle), revs, len(all), nil)
-	_, also := work.text(ctx, strings.NewReader(strings.ReplaceAll(update.String(), "update ", "delete ")), "update-ref",
-		"--no-deref", "--stdin")
-	return all, errors.Join(err, also)
+	all = slices.DeleteFunc(all, func(f found) bool {
+		err := work.pack(ctx, io.Discard, []string{f.oid}, []string{j.Base})
+		if err != nil {
+			r.Lost = append(r.Lost, f.from+": "+firstOf("", err))
+		}
+		return err != nil
+	})
+	r.Rest, err = bundle(ctx, work, j, RestBundle, refsOf(all))
+	return all, err
 }
 
-// makeRoom moves refs away that an agent has put where cco's own have to be.
-func (r repo) makeRoom(ctx context.Context) error {
-	out, err := r.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", "refs/cco")
-	var update strings.Builder
-	for line := range strings.Lines(out) {
-		oid, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ref != OutRef && ref != WipRef {
-			update.WriteString("delete " + ref + "\nupdate refs/aside/" + oid + " " + oid + "\n")
-		}
-	}
-	if err == nil && update.Len() > 0 {
-		_, err = r.text(ctx, strings.NewReader(update.String()), "update-ref", "--no-deref", "--stdin")
-	}
-	return err
-}
-
-// sound returns those that git can pack, and reports the others.
-func sound(ctx context.Context, work repo, j Job, r *Result, all []found, tries *int) []found {
-	if len(all) == 0 {
-		return nil
-	}
-	var tips []string
+func refsOf(all []found) (refs []ref) {
 	for _, f := range all {
-		tips = append(tips, f.oid)
+		refs = append(refs, ref{KeptRef + f.name, f.oid})
 	}
-	err := errors.New("too much of it is broken")
-	if *tries--; *tries >= 0 {
-		c := work.cmd("pack-objects", "--revs", "--stdout", "-q")
-		c.Stdin, c.Stdout = revisions(tips, []string{j.Base, r.Head}), io.Discard
-		if err = proc.Run(ctx, c); err == nil {
-			return all
-		}
-	}
-	if len(all) == 1 || *tries < 0 {
-		r.Lost = append(r.Lost, fmt.Sprintf("%s (%d of such): %v", all[0].from, len(all), firstOf("", err)))
-		return nil
-	}
-	half := len(all) / 2
-	return append(sound(ctx, work, j, r, all[:half], tries), sound(ctx, work, j, r, all[half:], tries)...)
+	return refs
 }
 
 // name gives the number and the first names of what is beside the branch, and shortens lists to fit into a result.
@@ -271,7 +242,7 @@ func (r repo) text(ctx context.Context, in io.Reader, args ...string) (string, e
 	c := r.cmd(args...)
 	out := &limited{max: maxListed}
 	c.Stdin, c.Stdout = in, out
-	err := withoutHints(proc.Run(ctx, c))
+	err := proc.Run(ctx, c)
 	if out.full {
 		err = errors.New("it is too much")
 	}

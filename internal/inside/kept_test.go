@@ -1,12 +1,15 @@
 package inside
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/must"
 )
@@ -238,26 +241,41 @@ func TestPublishNamesWhatItCannotBring(t *testing.T) {
 	}
 }
 
-// Guards against a publisher that waits forever because an agent has replaced git's files.
+// Guards against a publisher that waits for what an agent has put in the places of git's files and that it needs not.
 func TestPublishDoesNotWaitForPipes(t *testing.T) {
-	for _, name := range []string{"refs/heads/pipe", "logs/refs/heads/main", "logs/pipe", "worktrees/x/HEAD",
-		"info/sparse-checkout", "ORIG_HEAD", "refs/stash",
-		"config", "index"} {
+	for _, name := range []string{"logs/refs/heads/main", "logs/pipe", "info/sparse-checkout", "info/attributes",
+		"info/exclude", "ORIG_HEAD", "HEAD", "config", "config.worktree", "index", "hooks/pre-commit", "commondir"} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.send()
-			f.receive()
-			f.write(f.job.Workspace, "b.txt", "b")
-			f.commit(f.job.Workspace, "work")
-			path := filepath.Join(f.job.Workspace, ".git", name)
+			f, w, head := workedIn(t)
+			path := filepath.Join(w, ".git", name)
 			must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			must.Do(t, fifo(path))
-			if r := f.publish(); r.Head == f.job.Base || r.Salvaged {
+			f.write(w, "left.txt", "left")
+			if r := f.publish(); r.Head != head || len(r.Lost) > 0 || !f.has("left.txt", "left") {
 				t.Errorf("%+v", r)
 			}
 		})
 	}
 }
+
+// Guards against a FIFO that git reads among the files, or among other refs, and that keeps the commits from coming.
+func TestAPipeCostsWhatIsBehindItAlone(t *testing.T) {
+	for name, lost := range map[string]string{".gitignore": "uncommitted", "deep/.gitignore": "uncommitted",
+		".git/refs/heads/pipe": "refs"} {
+		t.Run(name, func(t *testing.T) {
+			f, w, head := workedIn(t)
+			f.job.leftTime, f.job.lookTime = 2*time.Second, 2*time.Second
+			must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(w, name)), 0o700))
+			f.write(w, "left.txt", "left")
+			must.Do(t, fifo(filepath.Join(w, name)))
+			if r := f.publish(); r.Head != head || r.Bundle == nil || !strings.Contains(strings.Join(r.Lost, "\n"), lost) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+func fifo(path string) error { return errors.Join(os.RemoveAll(path), syscall.Mkfifo(path, 0o600)) }
 
 // Guards against a publisher that writes refs of its own into a workspace, or moves the agent's out of sight.
 func TestPublishLeavesRefsAsTheyAre(t *testing.T) {
@@ -270,14 +288,14 @@ func TestPublishLeavesRefsAsTheyAre(t *testing.T) {
 	oid := f.commit(w, "side")
 	f.git(w, "checkout", "-q", "main")
 	f.git(w, "branch", "-q", "-D", "side")
-	f.git(w, "update-ref", "refs/cco/out/of/the/way", oid) // in the place of cco's own
+	f.git(w, "update-ref", "refs/cco/out/of/the/way", oid) // where bundles have cco's own
 	for _, all := range []bool{false, true, false} {
 		f.job.All = all
 		r := f.publish()
 		if r.Count != 1 || (r.Rest != nil) != all || len(r.Lost) > 0 || all && !f.has("side.txt", "side") {
 			t.Errorf("%+v", r)
 		}
-		if got := f.git(w, "for-each-ref", "--format=%(refname)"); got != "refs/aside/"+oid+"\nrefs/heads/main" {
+		if got := f.git(w, "for-each-ref", "--format=%(refname)"); got != "refs/cco/out/of/the/way\nrefs/heads/main" {
 			t.Errorf("refs: %q", got)
 		}
 	}
@@ -293,7 +311,7 @@ func TestPublishNamesWorktreesOutside(t *testing.T) {
 	f.git(w, "worktree", "add", "-q", "--detach", filepath.Join(filepath.Dir(w), "out"))
 	r := f.publish()
 	lost := strings.Join(r.Lost, "\n")
-	if len(r.Lost) != 2 || !strings.Contains(lost, "worktree out: its files are in ") ||
+	if len(r.Lost) != 2 || !strings.Contains(lost, "/out, which is outside the workspace") ||
 		!strings.Contains(lost, "the repository in inner") {
 		t.Errorf("lost %q", r.Lost)
 	}

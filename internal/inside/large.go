@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -32,9 +31,11 @@ func (f largeFile) words(most int64) string {
 	return fmt.Sprintf("%s, whose %d bytes are over the limit of %d (pull.max_blob)", f.name, f.size, most)
 }
 
-// large finds the files that git add would read and that are too large. With a fresh index it checks every file;
-// otherwise git knows by size and times which have changed, and there may be none.
-func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeFile, none bool, err error) {
+// large finds the files that git add would read and that are too large, and takes those that an agent has staged itself
+// out of the index again. With a fresh index it checks every file; otherwise git knows by size and times which have
+// changed, and there may be none.
+func (r repo) large(ctx context.Context, head string, most int64, fresh bool) (found []largeFile, none bool,
+	err error) {
 	tracked := "-m"
 	if fresh {
 		tracked = "-c"
@@ -45,55 +46,23 @@ func (r repo) large(ctx context.Context, most int64, fresh bool) (found []largeF
 	if err := proc.Run(ctx, c); err != nil {
 		return nil, false, ctx.Err() // git add reports it
 	}
+	staged, err := r.text(ctx, nil, "diff-index", "--cached", "-z", "--name-only", "--no-renames", head)
+	if err != nil {
+		return nil, false, err
+	}
+	var back strings.Builder
 	seen := map[string]bool{}
-	for name := range strings.SplitSeq(out.String(), "\x00") {
+	for name := range strings.SplitSeq(out.String()+staged, "\x00") {
 		info, err := os.Lstat(filepath.Join(r.dir, name))
 		if err == nil && info.Mode().IsRegular() && info.Size() > most && !seen[name] {
 			seen[name] = true
 			found = append(found, largeFile{name, info.Size()})
+			back.WriteString(":(top,literal)" + name + "\x00")
 		}
 	}
-	return found, !fresh && out.Len() == 0 && words.String() == "", nil
+	if len(found) > 0 {
+		_, err = r.text(ctx, strings.NewReader(back.String()), "reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul",
+			head)
+	}
+	return found, !fresh && out.Len() == 0 && len(found) == 0 && words.String() == "", err
 }
-
-// unstage takes files that are too large out of the index again, if an agent has staged them itself.
-func (r repo) unstage(ctx context.Context, from, to string, most int64) (lost []string, err error) {
-	out, err := r.text(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", from, to)
-	if err != nil {
-		return nil, err
-	}
-	var oids strings.Builder
-	changed := map[string][]stagedFile{}
-	f := strings.Split(out, "\x00")
-	for i := 0; i+1 < len(f); i += 2 {
-		meta := strings.Fields(strings.TrimPrefix(f[i], ":"))
-		if len(meta) == 5 && strings.HasPrefix(meta[1], "100") {
-			changed[meta[3]] = append(changed[meta[3]], stagedFile{f[i+1], meta[0] + " " + meta[2]})
-			oids.WriteString(meta[3] + "\n")
-		}
-	}
-	if out, err = r.text(ctx, strings.NewReader(oids.String()), "cat-file",
-		"--batch-check=%(objectname) %(objectsize)"); err != nil {
-		return nil, err
-	}
-	var back strings.Builder
-	for line := range strings.Lines(out) {
-		oid, text, _ := strings.Cut(strings.TrimSpace(line), " ")
-		size, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || size <= most {
-			continue
-		}
-		for _, s := range changed[oid] {
-			lost = append(lost, largeFile{s.name, size}.words(most))
-			back.WriteString(s.before + "\t" + s.name + "\x00")
-		}
-		delete(changed, oid) // each of its names asks for it once
-	}
-	if back.Len() > 0 {
-		_, err = r.text(ctx, strings.NewReader(back.String()), "update-index", "-z", "--index-info")
-	}
-	return lost, err
-}
-
-// stagedFile is a file that differs, with the mode and object that were at its name before, zeros for nothing.
-type stagedFile struct{ name, before string }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // maxIndex is the size of the largest index that is used. A hole of terabytes costs an agent nothing.
@@ -25,18 +26,9 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 		return l, err
 	}
 	defer func() { _ = tree.Remove(dir) }()
-	if work, err = work.calm(ctx); err != nil {
-		return l, err
-	}
-	defer work.withoutAttributes()()
 	work.index = filepath.Join(dir, "index")
-	// Files outside a sparse checkout are work as well.
-	work.env = []string{"GIT_CONFIG_PARAMETERS='core.sparseCheckout=false'"}
 	// The agent's index is copied, so that unchanged files need not be hashed again.
-	seed, err := "", errors.New("too large")
-	if info, lerr := os.Lstat(at.index); lerr != nil || info.Size() <= maxIndex {
-		seed, err = readUpTo(at.index, maxIndex)
-	}
+	seed, err := readIndex(filepath.Join(j.Workspace, ".git", "index"))
 	if err == nil {
 		err = os.WriteFile(work.index, []byte(seed), 0o600)
 	}
@@ -47,37 +39,40 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 	fresh := err != nil
 	if fresh {
 		// A missing, corrupt or half-written index must not cost the agent's work: start from HEAD instead.
-		if err := work.fromHead(ctx, at.head); err != nil {
+		_ = os.Remove(work.index)
+		if err := work.run(ctx, "read-tree", at.head); err != nil {
 			return l, err
 		}
 	}
-	return work.files(ctx, j, at, links, fresh)
+	if l, err = work.files(ctx, j, at, links, fresh); err == nil && j.Message != "" {
+		l.index, err = readIndex(work.index)
+	}
+	return l, err
+}
+
+// readIndex reads an index that is not too large.
+func readIndex(name string) (string, error) {
+	if info, err := os.Lstat(name); err == nil && info.Size() > maxIndex {
+		return "", errors.New("too large")
+	}
+	return readUpTo(name, maxIndex)
 }
 
 // left is the uncommitted work that was left.
 type left struct {
 	commit string   // a commit of the files
+	index  string   // that belongs to it
 	lost   []string // what could not be taken
 }
 
 // files makes the commit of the files.
 func (r repo) files(ctx context.Context, j Job, at place, links []string, fresh bool) (l left, err error) {
-	if l.lost, err = r.addAll(ctx, j.most(), links, fresh); err != nil {
+	if l.lost, err = r.addAll(ctx, at.head, j.most(), links, fresh); err != nil {
 		return l, err
 	}
 	tree, err := r.line(ctx, "write-tree")
 	if err != nil || tree == at.tree {
 		return l, err
-	}
-	large, err := r.unstage(ctx, at.tree, tree, j.most())
-	if err != nil {
-		return l, err
-	}
-	if len(large) > 0 {
-		l.lost = append(l.lost, large...)
-		if tree, err = r.line(ctx, "write-tree"); err != nil || tree == at.tree {
-			return l, err
-		}
 	}
 	l.commit, err = r.commitTree(ctx, tree, at.head, cmp.Or(j.Message, "Work left uncommitted in session "+j.Session))
 	return l, err
@@ -122,8 +117,9 @@ func (r repo) unhide(ctx context.Context) (links []string, err error) {
 
 // addAll takes all files into the index, and reports what can't be taken: an unreadable or too large file, the inside
 // of a repository. A fresh index knows nothing of the files yet.
-func (r repo) addAll(ctx context.Context, most int64, links []string, fresh bool) (lost []string, err error) {
-	large, none, err := r.large(ctx, most, fresh)
+func (r repo) addAll(ctx context.Context, head string, most int64, links []string, fresh bool) (lost []string,
+	err error) {
+	large, none, err := r.large(ctx, head, most, fresh)
 	if err == nil && fresh {
 		links, err = r.links(ctx)
 	}
@@ -152,7 +148,7 @@ func (r repo) add(ctx context.Context, most int64, large []largeFile, links []st
 	}
 	for _, name := range links {
 		// git would ask a repository inside for its state, with only that repository's own configuration.
-		if _, err := os.Lstat(filepath.Join(adminDir(filepath.Join(r.dir, name)), "HEAD")); err == nil {
+		if _, err := os.Lstat(filepath.Join(r.dir, name, ".git")); err == nil {
 			paths += "\x00:(top,exclude,literal)" + name
 		}
 	}
@@ -201,27 +197,17 @@ func (r repo) commitTree(ctx context.Context, tree, parent, message string) (str
 	return r.line(ctx, "commit-tree", tree, "-p", parent, "-m", message)
 }
 
-// adopt moves the branch to a commit of its leftovers. The files stay unchanged; the index follows.
-func (r repo) adopt(ctx context.Context, at place, commit string) error {
-	r, err := r.calm(ctx)
-	if err != nil {
+// adopt moves the branch, or HEAD where that is detached, to the commit of the leftovers. The files stay unchanged; the
+// index follows.
+func (r repo) adopt(ctx context.Context, j Job, l left) error {
+	if err := r.run(ctx, "update-ref", "-m", "commit: leftovers", "HEAD", l.commit); err != nil {
 		return err
 	}
-	if err := r.run(ctx, "reset", "-q", "--mixed", commit, "--"); err == nil {
-		return nil
-	}
-	// The index is corrupt, or locked by a program that is gone.
-	for _, f := range []string{at.index, at.index + ".lock"} {
-		if err := tree.Remove(f); err != nil {
+	git := filepath.Join(j.Workspace, ".git")
+	if _, err := r.line(ctx, "symbolic-ref", "-q", "HEAD"); err != nil { // ours moved
+		if err := whole.Write(filepath.Join(git, "HEAD"), []byte(l.commit+"\n"), 0o600); err != nil {
 			return err
 		}
 	}
-	return r.run(ctx, "reset", "-q", "--mixed", commit, "--")
-}
-
-func (r repo) fromHead(ctx context.Context, head string) error {
-	if err := os.Remove(r.index); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return r.run(ctx, "read-tree", head)
+	return whole.Write(filepath.Join(git, "index"), []byte(l.index), 0o600)
 }

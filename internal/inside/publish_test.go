@@ -1,6 +1,8 @@
 package inside
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,10 +57,10 @@ func TestAnOutputBundleCanBeFetchedByHand(t *testing.T) {
 					t.Errorf("%v brings %s, not %s", args, got, work)
 				}
 			}
-			data := must.Get(checksum(file))(t)
+			sum := fmt.Sprintf("%x", sha256.Sum256(must.Get(os.ReadFile(file))(t)))
 			r := must.Get(os.ReadFile(filepath.Join(out, ResultFile)))(t)
-			if !strings.Contains(string(r), data.SHA256) {
-				t.Errorf("the result has another sum than %s: %s", data.SHA256, r)
+			if !strings.Contains(string(r), sum) {
+				t.Errorf("the result has another sum than %s: %s", sum, r)
 			}
 		})
 	}

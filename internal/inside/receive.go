@@ -73,8 +73,8 @@ func borrow(half, objects string) error {
 // borrowAgain makes the store's objects visible in a workspace that comes from another box. If it can't, git says what
 // is missing.
 func borrowAgain(j Job) {
-	name := filepath.Join(commonDir(adminDir(j.Workspace)), "objects", "info", "alternates")
-	text, err := readUpTo(name, maxSettings)
+	name := filepath.Join(j.Workspace, ".git", "objects", "info", "alternates")
+	text, err := readUpTo(name, maxExclude)
 	objects := filepath.Join(j.Store, "objects")
 	if !j.All || j.Store == "" || err != nil || slices.Contains(strings.Split(text, "\n"), objects) {
 		return // a workspace without such a file borrows nothing

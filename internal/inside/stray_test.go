@@ -9,9 +9,9 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a publisher that is led to a repository of the user's, as a box without isolation lets it: it would
-// sweep that one, take its branches for the session's, and remove the refs in which other sessions' work is kept.
-func TestARepositoryThatLeadsOutIsNotOpened(t *testing.T) {
+// Guards against a publisher that is led to a repository of the user's, as a box without isolation lets it, and that
+// changes anything of it.
+func TestNothingOfARepositoryElsewhereIsChanged(t *testing.T) {
 	link := func(name string) func(git, host string) error {
 		return func(git, host string) error {
 			path := filepath.Join(git, name)
@@ -35,7 +35,6 @@ func TestARepositoryThatLeadsOutIsNotOpened(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.job.Confined = true
 			f.send()
 			f.receive()
 			f.write(f.job.Workspace, "work.txt", "work")
@@ -50,10 +49,7 @@ func TestARepositoryThatLeadsOutIsNotOpened(t *testing.T) {
 			must.Do(t, fifo(filepath.Join(host, "pipe")))
 			before := gittest.Fingerprint(t, host)
 			must.Do(t, lead(filepath.Join(f.job.Workspace, ".git"), host))
-			r := f.publish()
-			if !r.Salvaged || r.Head != f.job.Base || r.Wip == "" || r.Count > 0 {
-				t.Errorf("published %+v", r)
-			}
+			_ = Publish(t.Context(), f.job) // mostly it can't be read
 			after := gittest.Fingerprint(t, host)
 			for name, sum := range before {
 				if after[name] != sum {

@@ -54,9 +54,13 @@ func (s *Service) yard() graveyard.Yard {
 }
 
 // newGrave is the grave of a session that is about to be removed, with a number that is free.
-func (s Keeping) newGrave(b *box.Box, v store.Session, l Left, bytes int64, known []store.Grave) store.Grave {
+func (s Keeping) newGrave(b *box.Box, d box.Driver, v store.Session, l Left, more func() bool,
+	known []store.Grave) store.Grave {
 	g := store.Grave{Session: v.ID, N: 1, State: store.Removing, Box: b.Name, BoxMade: b.Created, RepoKey: v.RepoKey,
-		Held: l.nowhereElse(), Bytes: bytes, Buried: s.Now()}
+		Held: l.nowhereElse(), Buried: s.Now()}
+	if here, ok := d.(box.Reachable); ok {
+		g.Bytes, _ = graveyard.Size(here.HostWorkspace(b, v.ID), more)
+	}
 	g.Arrived = g.Held == ""
 	for graveyard.Has(s.yard().Grave(g.Name())) ||
 		slices.ContainsFunc(known, func(o store.Grave) bool { return o.Session == g.Session && o.N == g.N }) {

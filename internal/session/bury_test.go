@@ -450,3 +450,20 @@ func TestTheDiskOfAMachineThatDoesNotStartIsMoved(t *testing.T) {
 		t.Error("it is still there")
 	}
 }
+
+// Guards against a phase's workspace of which git can read nothing, and which is removed to be made anew.
+func TestAWorkspaceThatIsMadeAnewMovesToTheGraveyard(t *testing.T) {
+	m := mourn(t)
+	head := filepath.Join(m.inBox(), ".git/objects")
+	must.Do(t, os.Rename(head, head+".away"))
+	m.had = files(t, m.inBox())
+	rec := must.Get(m.Get(t.Context(), m.id))(t)
+	b, d, err := m.Boxes.Ready(t.Context(), "wt")
+	must.Do(t, err)
+	must.Get(m.HandOff().fillWorkspace(t.Context(), b, d, rec))(t)
+	m.once("made anew")
+	m.holds(m.inGrave(), "made anew")
+	if got := gittest.At(t, m.inBox()).Git("rev-parse", "HEAD"); got != rec.Base {
+		t.Errorf("it is at %s", got)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -37,33 +36,17 @@ func (s *Service) Kill(ctx context.Context, id string) error {
 	if err := link.Follow(func(Event) error { return nil }); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return s.gone(ctx, id)
+	lock, err := s.lockSoon(ctx, id) // its keeper has hung up, and is about to exit
+	if err != nil {
+		return err
+	}
+	return lock.Close()
 }
 
 // OnTerminal says whether a session's agent has a terminal that a person can type into.
 func (s *Service) OnTerminal(id string) bool {
 	order, err := s.ReadOrder(id)
 	return err == nil && order.Interactive
-}
-
-// gone waits until a keeper that has hung up has exited, so that its lock is free.
-func (s *Service) gone(ctx context.Context, id string) error {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		lock, err := s.keeperLock(id)
-		if err == nil {
-			return lock.Close()
-		}
-		if !busy(err) {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // Events calls each for the events of a session, and with follow goes on until it ends.

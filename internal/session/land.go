@@ -18,7 +18,7 @@ func (s HandOff) examine(ctx context.Context, q *quarantine.Repo, rec store.Sess
 	o PullOptions) (PullResult, error) {
 	r := PullResult{
 		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: rec.Branch, Others: pub.Others,
-		Salvaged: pub.Salvaged, offer: offer{target: rec.Base},
+		offer: offer{target: rec.Base},
 	}
 	if o.Branch != "" {
 		r.Branch = o.Branch

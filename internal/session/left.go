@@ -91,6 +91,9 @@ func (s *Service) recordLeft(v store.Session, l Left) error {
 
 // seen makes a record from a publisher's result. The box wrote its text, so it is bounded and cleaned.
 func (s *Service) seen(v store.Session, published error) Left {
+	if why, ok := errors.AsType[*UnreadableError](published); ok {
+		return Left{Failed: why.Why}
+	}
 	if published != nil {
 		return Left{Failed: FirstLine(published.Error())}
 	}

@@ -133,11 +133,7 @@ func (s Keeping) buryAll(ctx context.Context, list []store.Session, all []Left) 
 			}
 			continue
 		}
-		bytes := int64(0)
-		if here, ok := d.(box.Reachable); ok {
-			bytes, _ = graveyard.Size(here.HostWorkspace(b, v.ID), more)
-		}
-		graves = append(graves, s.newGrave(b, v, all[i], bytes, known))
+		graves = append(graves, s.newGrave(b, d, v, all[i], more, known))
 	}
 	if err := s.bury(ctx, graves); err != nil {
 		return nil, err
@@ -184,16 +180,9 @@ func (e *entrance) open(ctx context.Context) (*box.Box, box.Driver, error) {
 		return e.b, e.d, e.err
 	}
 	e.asked = true
-	if e.b, e.d, e.err = e.s.Boxes.Ready(ctx, e.name); !errors.Is(e.err, box.ErrNotRunning) {
-		return e.b, e.d, e.err
-	}
-	if e.err = e.s.Boxes.Start(ctx, e.name, e.s.Report); e.err != nil {
-		stale, _ := errors.AsType[*box.StaleError](e.err)
-		e.gone = stale != nil && stale.Gone
-		return nil, nil, e.err
-	}
-	e.started = true
-	e.b, e.d, e.err = e.s.Boxes.Ready(ctx, e.name)
+	e.b, e.d, e.started, e.err = e.s.started(ctx, e.name)
+	stale, _ := errors.AsType[*box.StaleError](e.err)
+	e.gone = stale != nil && stale.Gone
 	return e.b, e.d, e.err
 }
 

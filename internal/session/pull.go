@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
@@ -59,8 +58,7 @@ type PullResult struct {
 	Summary       git.Summary `json:"summary"`
 	Gate          gate.Report `json:"gate"`
 	inside.Others             // what stays in the workspace
-	Salvaged      bool        `json:"salvaged,omitempty"` // its repository was broken: only its files came
-	Left          bool        `json:"left,omitempty"`     // what was left uncommitted was not looked for
+	Left          bool        `json:"left,omitempty"` // what was left uncommitted was not looked for
 	Choice
 	Took    unit.Seconds `json:"took_seconds"`
 	Trouble []string     `json:"trouble,omitempty"` // what could not be cleared up after the work had arrived
@@ -221,6 +219,9 @@ func (s Looking) Failure(rec store.Session) error {
 	if missing := (*quarantine.RefusedError)(nil); errors.As(err, &missing) && missing.Rule == quarantine.RuleMissing {
 		published, err = inside.Result{Head: rec.Base}, nil // nothing was published, because nothing was started
 	}
+	if l, ok := s.left(rec); ok && l.Failed != "" {
+		err = &UnreadableError{ID: rec.ID, Why: l.Failed}
+	}
 	return s.failure(rec, published, err)
 }
 
@@ -284,7 +285,7 @@ func (s HandOff) published(ctx context.Context, rec store.Session, noWip bool) (
 	}
 	s.Report("publishing what session %s left", rec.ID)
 	if noWip {
-		err = s.publishCommits(ctx, b, d, rec)
+		err = s.publishAs(ctx, b, d, rec, "publish-commits") // uncommitted work stays in the workspace
 	} else {
 		err = s.Publish(ctx, b, d, rec)
 	}
@@ -308,24 +309,6 @@ func (s HandOff) publishWhole(ctx context.Context, rec store.Session) error {
 	}
 	s.Report("your repository no longer has the commit that session %s began with: bringing it again", rec.ID)
 	return s.publishAs(ctx, b, d, rec, "publish-whole")
-}
-
-// publishCommits publishes the session's commits. Uncommitted work stays in the workspace.
-func (s HandOff) publishCommits(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
-	return s.publishAs(ctx, b, d, rec, "publish-commits")
-}
-
-func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, step string) error {
-	ctx, cancel := context.WithTimeout(ctx, PublishTime)
-	defer cancel()
-	if err := errors.Join(s.halt(ctx, b, d, rec.ID), s.reopen(rec.ID)); err != nil {
-		return err
-	}
-	p, err := d.Prepare(ctx, b, rec.ID)
-	if err != nil {
-		return err
-	}
-	return s.inside(ctx, b, d, rec, p, step, false)
 }
 
 // beyond adds to an error about size which setting it is, and how to leave out uncommitted work.

@@ -112,6 +112,9 @@ func (s Keeping) publishGrave(ctx context.Context, rec store.Session, g store.Gr
 	if err == nil {
 		err = s.HandOff().copyPublished(ctx, b, d, rec, o, dir, r)
 	}
+	if no, ok := errors.AsType[*UnreadableError](err); ok {
+		no.Buried = true
+	}
 	if g.State != store.Removing {
 		return err // nothing has been moved
 	}
@@ -216,12 +219,7 @@ func (s Keeping) boxFor(ctx context.Context, g store.Grave, o PullOptions) (*box
 	if own, _, err := s.boxOf(g); own != nil && err == nil && !o.Elsewhere {
 		name = own.Name
 	}
-	b, d, err := s.Boxes.Ready(ctx, name)
-	if errors.Is(err, box.ErrNotRunning) {
-		if err = s.Boxes.Start(ctx, name, s.Report); err == nil {
-			b, d, err = s.Boxes.Ready(ctx, name)
-		}
-	}
+	b, d, _, err := s.started(ctx, name)
 	if as[*box.NotFoundError](err) {
 		return nil, nil, fmt.Errorf("its box %s is gone, and a box is needed to look at it: %w, or name another with --box",
 			g.Box, err)

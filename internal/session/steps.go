@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -72,7 +73,7 @@ func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store
 	job, err := json.Marshal(inside.Job{
 		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
 		Name: order.Name, Email: order.Email, Format: order.Format, Message: order.Message,
-		MaxFile: s.MaxFile, Confined: b.Spec.NoKernel(),
+		MaxFile: s.MaxFile,
 	})
 	if err != nil {
 		return err
@@ -85,32 +86,54 @@ func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store
 
 // Publish writes the session's work into its exchange directory, inside the box, and records what there is.
 func (s HandOff) Publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
-	err := s.writeOut(ctx, b, d, rec)
+	err := s.startLook(rec.ID)
+	if err == nil {
+		err = s.publishAs(ctx, b, d, rec, "publish")
+	}
 	// A failure that the workspace did not cause says nothing about what is in it.
-	if _, exit := errors.AsType[*proc.ExitError](err); ctx.Err() == nil &&
-		(err == nil || exit || errors.Is(err, context.DeadlineExceeded)) {
+	if ctx.Err() == nil && (err == nil || as[*UnreadableError](err)) {
 		_ = s.recordLeft(rec, s.seen(rec, err))
 	}
 	return err
 }
 
-func (s HandOff) writeOut(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
+// publishAs publishes in one of the ways that cco-box knows.
+func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, step string) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
-	if err := s.halt(ctx, b, d, rec.ID); err != nil {
-		return err
-	}
-	if err := s.startLook(rec.ID); err != nil {
-		return err
-	}
-	if err := s.reopen(rec.ID); err != nil {
+	if err := errors.Join(s.halt(ctx, b, d, rec.ID), s.reopen(rec.ID)); err != nil {
 		return err
 	}
 	p, err := d.Prepare(ctx, b, rec.ID)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.inside(ctx, b, d, rec, p, step, false)
 	}
-	return s.inside(ctx, b, d, rec, p, "publish", false)
+	if as[*proc.ExitError](err) {
+		why := err.Error()
+		if _, words, ok := strings.Cut(why[max(0, strings.LastIndex(why, "publish: ")):], "publish: "); ok {
+			why = words
+		}
+		return &UnreadableError{ID: rec.ID, Why: FirstLine(why)}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &UnreadableError{ID: rec.ID, Why: "it takes too long"}
+	}
+	return err
+}
+
+// UnreadableError says that git can't read what a session has left. All of it stays.
+type UnreadableError struct {
+	ID, Why string
+	Buried  bool // it is in the graveyard already
+}
+
+func (e *UnreadableError) Error() string {
+	move := "`cco box prune " + e.ID + " --force` moves it to the graveyard, and "
+	if e.Buried {
+		move = ""
+	}
+	return fmt.Sprintf("git can't read the workspace of session %s: %s\nall of it is kept as it is: %s`cco box restore "+
+		"%[1]s --files DIR` copies its files from there", e.ID, e.Why, move)
 }
 
 // reopen clears an exchange directory that an agent may have blocked, with directories in place of files that cco can't

@@ -198,21 +198,11 @@ func (t *Transcript) CopyTo(w io.Writer, stop <-chan struct{}) error {
 
 // ReadEvents calls each for the events in r, until it ends. It skips lines that are no events.
 func ReadEvents(r io.Reader, each func(Event) error) error {
-	lines := event.NewReader(r)
-	for {
-		line, cut, err := lines.Next()
-		if errors.Is(err, io.EOF) {
+	return eachLine(r, func(_ int64, line []byte) error {
+		var e Event
+		if json.Unmarshal(line, &e) != nil { // or cut short
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		var e Event
-		if cut || json.Unmarshal(line, &e) != nil {
-			continue
-		}
-		if err := each(e); err != nil {
-			return err
-		}
-	}
+		return each(e)
+	})
 }

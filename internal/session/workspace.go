@@ -76,15 +76,21 @@ func (s HandOff) orderWorkspace(repo *git.Repo, id string) error {
 	return s.writeOrder(Order{Session: id, Format: repo.ObjectFormat, Name: who.Name, Email: who.Email})
 }
 
-// readyBox finds a box and starts it if it is stopped.
-func (s HandOff) readyBox(ctx context.Context, name string) (*box.Box, box.Driver, error) {
-	b, d, err := s.Boxes.Ready(ctx, name)
-	if errors.Is(err, box.ErrNotRunning) {
-		if err := s.Boxes.Start(ctx, name, s.Report); err != nil {
-			return nil, nil, err
-		}
-		b, d, err = s.Boxes.Ready(ctx, name)
+// started finds a box and starts it if it is stopped.
+func (s *Service) started(ctx context.Context, name string) (b *box.Box, d box.Driver, now bool, err error) {
+	if b, d, err = s.Boxes.Ready(ctx, name); !errors.Is(err, box.ErrNotRunning) {
+		return b, d, false, err
 	}
+	if err = s.Boxes.Start(ctx, name, s.Report); err != nil {
+		return nil, nil, false, err
+	}
+	b, d, err = s.Boxes.Ready(ctx, name)
+	return b, d, true, err
+}
+
+// readyBox finds a box for phases, and starts it if it is stopped.
+func (s HandOff) readyBox(ctx context.Context, name string) (*box.Box, box.Driver, error) {
+	b, d, _, err := s.started(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,8 +163,18 @@ func (s HandOff) fillWorkspace(ctx context.Context, b *box.Box, d box.Driver,
 	if err != nil {
 		return rec, err
 	}
-	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.Forget(rec.ID), d.Discard(ctx, b, rec.ID),
-		s.clearExchange(rec.ID)); err != nil {
+	if !rec.Started.IsZero() { // what is there moves away
+		l, _ := s.left(rec)
+		known, err := s.Store.Graves(ctx, "")
+		if err == nil {
+			err = s.Keeping().bury(ctx, []store.Grave{s.Keeping().newGrave(b, d, rec, l, s.soon(slice/4), known)})
+		}
+		if err != nil {
+			return rec, err
+		}
+	}
+	if err := errors.Join(d.Halt(ctx, b, rec.ID), s.Forget(rec.ID), d.Discard(ctx, b, rec.ID), s.clearExchange(rec.ID),
+		s.writeOrder(order)); err != nil {
 		return rec, err
 	}
 	if err := s.send(ctx, repo, rec, false, 0); err != nil {

@@ -41,11 +41,7 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 
 // required reads what the rules of a branch require, and what was reported on its last commit.
 func (f *Forge) required(ctx context.Context, branch string) (base forge.Checked, err error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return base, err
-	}
-	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
+	b, _, err := f.author.at(ctx).GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
 	if err != nil {
 		return base, fmt.Errorf("read the rules of %s: %w", branch, err)
 	}

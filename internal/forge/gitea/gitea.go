@@ -4,29 +4,21 @@ package gitea
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
 // Options say which repository, as whom, and with what.
-type Options struct {
-	Remote   forge.Remote
-	Author   Identity
-	Reviewer *Identity // posts reviews; nil where there is only one identity
-	Journal  forge.Journal
-	Clock    wire.Clock
-	Base     http.RoundTripper
-	Timeout  time.Duration
-	MaxWait  time.Duration
-}
+type Options = actor.Options[Identity]
 
 // Identity is an account that we may act as.
 type Identity struct {
@@ -36,63 +28,70 @@ type Identity struct {
 
 // Forge is one repository on Gitea.
 type Forge struct {
+	*actor.Actor
 	remote   forge.Remote
-	journal  forge.Journal
 	clock    wire.Clock
 	author   *account
 	reviewer *account
 
-	writing   sync.Mutex
-	noReplies bool // this server can't post replies; guarded by writing
+	noReplies atomic.Bool // this server can't post replies
 	polling   sync.Mutex
 	poll      pollState
 
 	assocs wire.Memo[forge.Association]
-	access wire.Memo[forge.Access]
 	jobs   wire.Memo[*sdk.ActionWorkflowJob] // those that are over, by commit and status
 	tells  wire.Memo[bool]
 }
 
 // account is one identity with its way to the server.
 type account struct {
-	identity Identity
-	base     string
-	client   *http.Client
-	wire     *wire.Transport
-
-	mu    sync.Mutex
-	login string
+	actor.Account
+	base   string
+	client *http.Client
+	wire   *wire.Transport
 }
 
 // New makes the forge. It sends no request yet.
 func New(o Options) (*Forge, error) {
-	if o.Remote.Plain() {
-		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
+	if err := o.Check(); err != nil {
+		return nil, err
 	}
-	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock, author: newAccount(o, o.Author)}
+	f := &Forge{remote: o.Remote, clock: o.Clock, author: newAccount(o, o.Author)}
 	f.assocs.For, f.assocs.Clock = 10*time.Minute, o.Clock
-	f.access.For, f.access.Clock = forge.AccessFor, o.Clock
 	f.jobs.For, f.jobs.Clock = forge.RulesFor, o.Clock
 	f.tells.For, f.tells.Clock = forge.RulesFor, o.Clock
 	f.reviewer = f.author
 	if o.Reviewer != nil {
 		f.reviewer = newAccount(o, *o.Reviewer)
 	}
+	f.Actor = actor.New(actor.Settings{At: o.Remote, Journal: o.Journal, Clock: o.Clock, Author: &f.author.Account,
+		Reviewer: &f.reviewer.Account, User: "oauth2", Calls: actor.Calls{
+			Find: f.find, Create: f.create, Merge: f.merge, Branch: f.Branch, RemoveBranch: f.removeBranch,
+			Look: f.look, Comment: f.comment, Read: f.readComment, Edit: f.edit, Head: f.head, Diff: f.diff,
+			Review: f.review, Talk: f.talk, Remove: f.remove, Rerun: f.rerun, Permission: f.permission,
+			Token: func(context.Context) (forge.Secret, error) { return o.Author.Token, nil },
+		}})
 	return f, nil
 }
 
 func newAccount(o Options, id Identity) *account {
-	t := &wire.Transport{
-		Host: o.Remote.Host, Base: o.Base, Clock: o.Clock, Timeout: o.Timeout, MaxWait: o.MaxWait,
-		Authorize: func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "token "+id.Token.Reveal())
-			return nil
-		},
-		Explain: func(r *http.Response, what, message string) error {
-			return explain(o.Remote, id.Source, r, what, message)
-		},
+	a := &account{base: o.Remote.Base(), wire: o.Transport(o.Remote.Host)}
+	a.wire.Authorize = func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "token "+id.Token.Reveal())
+		return nil
 	}
-	return &account{identity: id, base: o.Remote.Base(), client: t.Client(), wire: t}
+	a.wire.Explain = func(r *http.Response, what, message string) error {
+		return explain(o.Remote, id.Source, r, what, message)
+	}
+	a.client = a.wire.Client()
+	a.Ask = func(ctx context.Context) (string, error) {
+		u, _, err := a.at(ctx).GetMyUserInfo()
+		if err != nil {
+			return "", err
+		}
+		return u.UserName, nil
+	}
+	return a
 }
 
 // explain says what a refusal means and what to do.
@@ -125,44 +124,14 @@ func refusal(status int, message string) forge.Refusal {
 }
 
 // at gives a client for one call: the SDK keeps its context in the client.
-func (a *account) at(ctx context.Context) (*sdk.Client, error) {
-	// Without a version the SDK believes that the server can do everything, and does not ask.
-	return sdk.NewClient(a.base, sdk.SetHTTPClient(a.client), sdk.SetContext(ctx), sdk.SetGiteaVersion(""))
-}
-
-func (f *Forge) me(ctx context.Context, a *account) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.login != "" {
-		return a.login, nil
-	}
-	c, err := a.at(ctx)
-	if err != nil {
-		return "", err
-	}
-	u, _, err := c.GetMyUserInfo()
-	if err != nil {
-		return "", fmt.Errorf("ask who we are: %w", err)
-	}
-	a.login = u.UserName
-	return a.login, nil
-}
-
-// Us gives the logins of our identities.
-func (f *Forge) Us(ctx context.Context) ([]string, error) {
-	author, err := f.me(ctx, f.author)
-	if err != nil || f.reviewer == f.author {
-		return []string{author}, err
-	}
-	reviewer, err := f.me(ctx, f.reviewer)
-	return []string{author, reviewer}, err
+func (a *account) at(ctx context.Context) *sdk.Client {
+	// Without a version the SDK believes that the server can do everything, and does not ask. So nothing here can fail.
+	c, _ := sdk.NewClient(a.base, sdk.SetGiteaVersion(""), sdk.SetHTTPClient(a.client), sdk.SetContext(ctx))
+	return c
 }
 
 // Limits is empty: Gitea reports none. A proxy's 429 is still obeyed.
 func (f *Forge) Limits() []forge.Limit { return f.author.wire.Limits() }
-
-// Remote says which repository this is.
-func (f *Forge) Remote() forge.Remote { return f.remote }
 
 // page is a page size that every server allows.
 const page = 50
@@ -186,10 +155,7 @@ func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Associa
 	if strings.EqualFold(login, f.remote.Owner) {
 		return forge.AssociationOwner, nil
 	}
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return "", err
-	}
+	c := f.author.at(ctx)
 	is, _, err := c.IsCollaborator(f.remote.Owner, f.remote.Name, login)
 	if err == nil && is {
 		return forge.AssociationCollaborator, nil
@@ -207,34 +173,23 @@ func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Associa
 	return forge.AssociationNone, nil
 }
 
-// Access says what somebody may do in the repository. Gitea tells that only to administrators of the repository, and to
-// everyone about themselves; to others it is unknown.
-func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
+// permission asks what somebody may do. Gitea tells that only to administrators of the repository, and to everyone about
+// themselves.
+func (f *Forge) permission(ctx context.Context, login string) (string, error) {
 	if strings.EqualFold(login, f.remote.Owner) {
-		return forge.AccessWrite, nil
+		return "owner", nil
 	}
-	if forge.IsAnew(ctx) {
-		return f.askAccess(ctx, login)
-	}
-	return f.access.Get(login, func() (forge.Access, error) { return f.askAccess(ctx, login) })
-}
-
-func (f *Forge) askAccess(ctx context.Context, login string) (forge.Access, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return forge.AccessUnknown, err
-	}
-	p, _, err := c.CollaboratorPermission(f.remote.Owner, f.remote.Name, login)
+	p, _, err := f.author.at(ctx).CollaboratorPermission(f.remote.Owner, f.remote.Name, login)
 	_, gone := errors.AsType[*forge.NotFoundError](err)
 	switch {
-	case err == nil && p != nil:
-		return forge.AccessOf(string(p.Permission)), nil
-	case err == nil, gone:
-		return forge.AccessRead, nil
-	case !refused(err):
-		return forge.AccessUnknown, fmt.Errorf("ask what %s may do: %w", login, err)
+	case gone || err != nil && !refused(err):
+		return "", err
+	case err != nil:
+		return "", nil
+	case p == nil:
+		return "none", nil
 	}
-	return forge.AccessUnknown, nil
+	return string(p.Permission), nil
 }
 
 // refused says whether a forge answered, and the answer was no.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/forge/wire"
-	"github.com/cco-dev/cco/internal/git"
 )
 
 // pushed is what Gitea writes into a request's timeline when its branch moves.
@@ -26,12 +25,9 @@ type pushed struct {
 // where the timeline does not tell of all of it: Gitea writes of each push a moment later, by itself, and so of a
 // stranger's after the one on top of it.
 func (f *Forge) Pushers(ctx context.Context, number int, _, from, to string) ([]forge.Pusher, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
+	c := f.author.at(ctx)
 	var all []pushed
-	err = pages(func(o sdk.ListOptions) (int, error) {
+	err := pages(func(o sdk.ListOptions) (int, error) {
 		list, _, err := c.ListIssueTimeline(f.remote.Owner, f.remote.Name, int64(number),
 			sdk.ListIssueCommentOptions{ListOptions: o})
 		for _, v := range list {
@@ -133,13 +129,10 @@ func named(list []forge.Pusher) []forge.Pusher {
 // is pushed with one as pushed by the owner.
 func (f *Forge) DeployKeys(ctx context.Context) (forge.DeployKeys, error) {
 	owner := forge.DeployKeys{Names: []string{f.remote.Owner}}
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return owner, err
-	}
 	writes := false
-	err = pages(func(o sdk.ListOptions) (int, error) {
-		list, _, err := c.ListDeployKeys(f.remote.Owner, f.remote.Name, sdk.ListDeployKeysOptions{ListOptions: o})
+	err := pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := f.author.at(ctx).ListDeployKeys(f.remote.Owner, f.remote.Name,
+			sdk.ListDeployKeysOptions{ListOptions: o})
 		for _, key := range list {
 			writes = writes || !key.ReadOnly
 		}
@@ -162,10 +155,7 @@ func (f *Forge) Ready(ctx context.Context, number int) error {
 	if err != nil || !p.Draft {
 		return err
 	}
-	c, err := f.author.at(wire.AsRead(ctx)) // it may be repeated
-	if err != nil {
-		return err
-	}
+	c := f.author.at(wire.AsRead(ctx)) // it may be repeated
 	title := p.Title
 	for _, prefix := range []string{"WIP:", "[WIP]"} {
 		if len(title) >= len(prefix) && strings.EqualFold(title[:len(prefix)], prefix) {
@@ -177,14 +167,4 @@ func (f *Forge) Ready(ctx context.Context, number int) error {
 		return fmt.Errorf("mark pull request %d as ready: %w", number, err)
 	}
 	return nil
-}
-
-// Fetch brings a branch into a bare repository of ours, and gives its commit.
-func (f *Forge) Fetch(ctx context.Context, dir, branch string) (string, error) {
-	return git.Fetch(ctx, git.FetchOptions{Dir: dir, URL: f.address(), User: "oauth2",
-		Password: f.author.identity.Token.Reveal(), Branch: branch})
-}
-
-func (f *Forge) address() string {
-	return f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git"
 }

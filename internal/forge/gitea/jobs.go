@@ -122,11 +122,7 @@ func (f *Forge) withoutJob(ctx context.Context, s *sdk.Status, check forge.Check
 // tellsJobs says whether the server tells of every job that its Actions link to: Gitea does from 1.26 on.
 func (f *Forge) tellsJobs(ctx context.Context) (bool, error) {
 	return f.tells.Get("", func() (bool, error) {
-		c, err := f.author.at(ctx)
-		if err != nil {
-			return false, err
-		}
-		version, _, err := c.ServerVersion()
+		version, _, err := f.author.at(ctx).ServerVersion()
 		if err != nil && !refused(err) {
 			return false, fmt.Errorf("ask for the server's version: %w", err)
 		}
@@ -138,11 +134,7 @@ func (f *Forge) tellsJobs(ctx context.Context) (bool, error) {
 
 // over says whether a run is over; one that is not told of is.
 func (f *Forge) over(ctx context.Context, run int64) (bool, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return false, err
-	}
-	r, _, err := c.GetRepoActionRun(f.remote.Owner, f.remote.Name, run)
+	r, _, err := f.author.at(ctx).GetRepoActionRun(f.remote.Owner, f.remote.Name, run)
 	if err != nil && !refused(err) {
 		return false, fmt.Errorf("read run %d: %w", run, err)
 	}
@@ -166,31 +158,22 @@ func (f *Forge) Attempt(ctx context.Context, job int64) (int, error) {
 }
 
 func (f *Forge) job(ctx context.Context, job int64) (*sdk.ActionWorkflowJob, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
-	j, _, err := c.GetRepoActionJob(f.remote.Owner, f.remote.Name, job)
+	j, _, err := f.author.at(ctx).GetRepoActionJob(f.remote.Owner, f.remote.Name, job)
 	if err != nil {
 		return nil, fmt.Errorf("read job %d: %w", job, err)
 	}
 	return j, nil
 }
 
-// Rerun runs a job again, with those that need it, if it has failed and is still at that attempt. Gitea counts an
+// rerun runs a job again, with those that need it, if it has failed and is still at that attempt. Gitea counts an
 // attempt when a runner takes the job, so one that waits for a runner has been run again already; and from 1.27 on each
 // attempt is a job of its own, and the run says at which one it is.
-func (f *Forge) Rerun(ctx context.Context, job int64, attempt int) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
+func (f *Forge) rerun(ctx context.Context, job int64, attempt int) error {
 	j, err := f.job(ctx, job)
 	if err != nil || int(j.RunAttempt) != attempt || !failed(j) {
 		return err
 	}
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return err
-	}
+	c := f.author.at(ctx)
 	run, _, err := c.GetRepoActionRun(f.remote.Owner, f.remote.Name, j.RunID)
 	if err != nil {
 		return fmt.Errorf("read run %d: %w", j.RunID, err)

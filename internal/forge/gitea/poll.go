@@ -78,10 +78,6 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 
 // pollPulls finds the requests that changed, the last changed first.
 func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.Watched) (map[int]forge.Pull, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for _, w := range watched {
 		next.updated[w.Number] = f.poll.updated[w.Number]
 	}
@@ -99,7 +95,7 @@ func (f *Forge) pollPulls(ctx context.Context, next *pollState, watched []forge.
 	}
 	for n, more := 1, true; more && n <= 20; n++ {
 		asked := f.clock.Now()
-		list, resp, err := c.ListRepoPullRequests(f.remote.Owner, f.remote.Name, sdk.ListPullRequestsOptions{
+		list, resp, err := f.author.at(ctx).ListRepoPullRequests(f.remote.Owner, f.remote.Name, sdk.ListPullRequestsOptions{
 			ListOptions: sdk.ListOptions{Page: n, PageSize: page}, State: sdk.StateAll, Sort: "recentupdate"})
 		if err != nil {
 			return nil, err
@@ -140,13 +136,9 @@ func (f *Forge) pollEdits(ctx context.Context, next *pollState) (map[int]bool, e
 		next.since = next.newest.Add(-time.Minute)
 		return touched, nil // every request is read as a whole the first time
 	}
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
 	newest := next.since
-	err = pages(func(o sdk.ListOptions) (int, error) {
-		list, _, err := c.ListRepoIssueComments(f.remote.Owner, f.remote.Name,
+	err := pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := f.author.at(ctx).ListRepoIssueComments(f.remote.Owner, f.remote.Name,
 			sdk.ListIssueCommentOptions{ListOptions: o, Since: f.poll.since})
 		for _, v := range list {
 			now := version{v.Updated.UTC(), maphash.String(f.poll.seed, v.Body)}

@@ -11,17 +11,13 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 	"github.com/cco-dev/cco/internal/forge/wire"
-	"github.com/cco-dev/cco/internal/git"
 )
 
 // Repository reads the repository itself.
 func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return forge.Repository{}, err
-	}
-	r, resp, err := c.GetRepo(f.remote.Owner, f.remote.Name)
+	r, resp, err := f.author.at(ctx).GetRepo(f.remote.Owner, f.remote.Name)
 	if err != nil {
 		return forge.Repository{}, fmt.Errorf("read repository: %w", err)
 	}
@@ -34,21 +30,12 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 	return out, nil
 }
 
-// Find finds the pull request of a branch: the open one, or else the newest. Gitea can't be asked by branch, so the
-// list is walked.
-func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
-	return f.find(ctx, branch, forge.Record{})
-}
-
+// find walks the list: Gitea can't be asked by branch.
 func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (forge.Pull, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return forge.Pull{}, err
-	}
 	for _, state := range []sdk.StateType{sdk.StateOpen, sdk.StateClosed} {
 		var best *sdk.PullRequest
 		err := pages(func(o sdk.ListOptions) (int, error) {
-			list, _, err := c.ListRepoPullRequests(f.remote.Owner, f.remote.Name,
+			list, _, err := f.author.at(ctx).ListRepoPullRequests(f.remote.Owner, f.remote.Name,
 				sdk.ListPullRequestsOptions{ListOptions: o, State: state})
 			for _, p := range list {
 				ours := p.Head != nil && p.Base != nil && p.Head.RepoID == p.Base.RepoID
@@ -81,42 +68,17 @@ const wip = "WIP: "
 // duplicate begins the title of a request that lost the race against another.
 const duplicate = "[duplicate of #"
 
-// Open opens a pull request, or finds the one that the branch has. Existed says which.
-func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existed bool, err error) {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return p, false, err
-	}
+func (f *Forge) create(ctx context.Context, n forge.NewPull) (forge.Pull, bool, error) {
 	title := n.Title
 	if n.Draft {
 		title = wip + title
 	}
-	rec, err := n.Begin(ctx, f.journal, f.remote.String(), f.clock.Now())
+	made, _, err := f.author.at(ctx).CreatePullRequest(f.remote.Owner, f.remote.Name,
+		sdk.CreatePullRequestOption{Head: n.Head, Base: n.Base, Title: title, Body: n.Body})
 	if err != nil {
-		return p, false, err
+		return forge.Pull{}, false, err
 	}
-	for try := 0; ; try++ {
-		if p, err = f.find(ctx, n.Head, rec); err == nil {
-			return p, true, nil
-		}
-		if _, none := errors.AsType[*forge.NoPullError](err); !none {
-			return p, false, err
-		}
-		made, _, err := c.CreatePullRequest(f.remote.Owner, f.remote.Name,
-			sdk.CreatePullRequestOption{Head: n.Head, Base: n.Base, Title: title, Body: n.Body})
-		if err == nil {
-			return f.onlyOne(ctx, n.Head, pullOf(made))
-		}
-		_, unclear := errors.AsType[*forge.UnavailableError](err)
-		if !unclear && !forge.RefusedAs(err, forge.RefusedExists) || try == 3 {
-			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
-		}
-		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
-			return forge.Pull{}, false, err
-		}
-	}
+	return f.onlyOne(ctx, n.Head, pullOf(made))
 }
 
 // onlyOne closes a request that was opened at the same moment as another for the same branch: Gitea allows that. The
@@ -126,22 +88,14 @@ func (f *Forge) onlyOne(ctx context.Context, branch string, made forge.Pull) (fo
 	if err != nil || first.Number >= made.Number || first.State != forge.Open {
 		return made, false, err
 	}
-	c, err := f.author.at(wire.AsRead(ctx))
-	if err != nil {
-		return first, true, err
-	}
 	closed := sdk.StateClosed
-	_, _, err = c.EditPullRequest(f.remote.Owner, f.remote.Name, int64(made.Number),
+	_, _, err = f.author.at(wire.AsRead(ctx)).EditPullRequest(f.remote.Owner, f.remote.Name, int64(made.Number),
 		sdk.EditPullRequestOption{Title: fmt.Sprintf("%s%d] %s", duplicate, first.Number, made.Title), State: &closed})
 	return first, true, err
 }
 
 func (f *Forge) get(ctx context.Context, number int) (*sdk.PullRequest, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p, _, err := c.GetPullRequest(f.remote.Owner, f.remote.Name, int64(number))
+	p, _, err := f.author.at(ctx).GetPullRequest(f.remote.Owner, f.remote.Name, int64(number))
 	if err != nil {
 		return nil, fmt.Errorf("read pull request %d: %w", number, err)
 	}
@@ -171,10 +125,7 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 
 // strict says that requests for a branch must contain it. Only an administrator is told.
 func (f *Forge) strict(ctx context.Context, branch string) (bool, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return false, err
-	}
+	c := f.author.at(ctx)
 	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
 	if err != nil || b.EffectiveBranchProtectionName == "" {
 		return false, unlessMissing(err)
@@ -222,13 +173,9 @@ func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, 
 	if err != nil || p.Head.Sha == commit {
 		return err == nil, err
 	}
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return false, err
-	}
 	found := false
 	err = pages(func(o sdk.ListOptions) (int, error) {
-		list, _, err := c.ListPullRequestCommits(f.remote.Owner, f.remote.Name, int64(number),
+		list, _, err := f.author.at(ctx).ListPullRequestCommits(f.remote.Owner, f.remote.Name, int64(number),
 			sdk.ListPullRequestCommitsOptions{ListOptions: o})
 		for _, v := range list {
 			found = found || v.CommitMeta != nil && v.SHA == commit
@@ -241,50 +188,28 @@ func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, 
 	return found, nil
 }
 
-// Merge merges a pull request whose head is still commit.
-func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return err
+func (f *Forge) merge(ctx context.Context, number int, commit string) (func() error, error) {
+	p, err := f.get(ctx, number)
+	if err != nil || p.HasMerged {
+		return nil, err
+	}
+	if p.Head.Sha != commit {
+		return nil, actor.Moved(number, commit)
 	}
 	style := sdk.MergeStyleMerge
-	for try := 0; ; try++ {
-		p, err := f.get(ctx, number)
-		if err != nil || p.HasMerged {
-			return err
-		}
-		if p.Base != nil && p.Base.Repository != nil && p.Base.Repository.DefaultMergeStyle != "" {
-			style = p.Base.Repository.DefaultMergeStyle // the repository's own
-		}
-		if p.Head.Sha != commit {
-			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
-		}
-		_, _, err = c.MergePullRequest(f.remote.Owner, f.remote.Name, int64(number),
-			sdk.MergePullRequestOption{Style: style, HeadCommitId: commit})
-		_, unclear := errors.AsType[*forge.UnavailableError](err)
-		early := forge.RefusedAs(err, forge.RefusedUnsettled)
-		if !unclear && !early || try >= mergeTries {
-			return err
-		}
-		if err := f.clock.Sleep(ctx, f.clock.Backoff(min(try+1, 4))); err != nil {
-			return err
-		}
+	if p.Base != nil && p.Base.Repository != nil && p.Base.Repository.DefaultMergeStyle != "" {
+		style = p.Base.Repository.DefaultMergeStyle // the repository's own
 	}
+	return func() error {
+		_, _, err := f.author.at(ctx).MergePullRequest(f.remote.Owner, f.remote.Name, int64(number),
+			sdk.MergePullRequestOption{Style: style, HeadCommitId: commit})
+		return err
+	}, nil
 }
-
-// mergeTries take a few seconds: Gitea needs time to find out whether a request can be merged. No other write happens
-// meanwhile.
-const mergeTries = 4
 
 // Branch gives the commit of a branch, "" if there is none.
 func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return "", err
-	}
-	b, _, err := c.GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
+	b, _, err := f.author.at(ctx).GetRepoBranch(f.remote.Owner, f.remote.Name, branch)
 	if _, none := errors.AsType[*forge.NotFoundError](err); none {
 		return "", nil
 	}
@@ -294,33 +219,9 @@ func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
 	return b.Commit.ID, nil
 }
 
-// DeleteBranch deletes a branch that is still at commit. One that is gone is no error.
-func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
-	at, err := f.Branch(ctx, branch)
-	if err != nil || at == "" {
-		return err
-	}
-	if at != commit {
-		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is no longer at %.10s", branch, commit)}
-	}
-	c, err := f.author.at(wire.AsRead(ctx))
-	if err != nil {
-		return err
-	}
-	_, _, err = c.DeleteRepoBranch(f.remote.Owner, f.remote.Name, branch)
-	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
-		return nil
-	}
+func (f *Forge) removeBranch(ctx context.Context, branch string) error {
+	_, _, err := f.author.at(ctx).DeleteRepoBranch(f.remote.Owner, f.remote.Name, branch)
 	return err
-}
-
-// Push pushes a branch as the author. The token goes to git in its environment and nowhere else.
-func (f *Forge) Push(ctx context.Context, p forge.Push) error {
-	return git.Push(ctx, git.PushOptions{
-		Dir: p.Dir, URL: f.address(),
-		User: "oauth2", Password: f.author.identity.Token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
-		Before: forge.Fence,
-	})
 }
 
 func pullOf(r *sdk.PullRequest) forge.Pull {

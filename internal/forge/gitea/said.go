@@ -11,15 +11,8 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 )
-
-// spoken is a comment with its raw text from Gitea.
-type spoken struct {
-	forge.Comment
-	raw  string
-	old  bool   // on a line of the old file
-	hunk string // the diff up to the line
-}
 
 // Said reads everything that was said on a pull request since a mark.
 func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error) {
@@ -39,13 +32,13 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 }
 
 // everything reads comments, reviews and their lines.
-func (f *Forge) everything(ctx context.Context, number int) ([]spoken, error) {
+func (f *Forge) everything(ctx context.Context, number int) ([]actor.Said, error) {
 	all, _, err := f.read(ctx, number)
 	return all, err
 }
 
 // read reads everything, and gives the reviews as Gitea has them too.
-func (f *Forge) read(ctx context.Context, number int) ([]spoken, []*sdk.PullReview, error) {
+func (f *Forge) read(ctx context.Context, number int) ([]actor.Said, []*sdk.PullReview, error) {
 	all, err := f.issueComments(ctx, number)
 	if err != nil {
 		return nil, nil, err
@@ -58,9 +51,9 @@ func (f *Forge) read(ctx context.Context, number int) ([]spoken, []*sdk.PullRevi
 	return all, reviews, err
 }
 
-func (f *Forge) withReviews(ctx context.Context, number int, all []spoken, reviews []*sdk.PullReview) ([]spoken,
+func (f *Forge) withReviews(ctx context.Context, number int, all []actor.Said, reviews []*sdk.PullReview) ([]actor.Said,
 	error) {
-	var lines []spoken
+	var lines []actor.Said
 	var commits []string
 	for _, r := range reviews {
 		if r.State == sdk.ReviewStatePending || r.State == sdk.ReviewStateRequestReview {
@@ -89,16 +82,12 @@ func (f *Forge) withReviews(ctx context.Context, number int, all []spoken, revie
 }
 
 // issueComments reads the comments below a pull request. Gitea gives them all at once.
-func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, _, err := c.ListIssueComments(f.remote.Owner, f.remote.Name, int64(number), sdk.ListIssueCommentOptions{})
+func (f *Forge) issueComments(ctx context.Context, number int) ([]actor.Said, error) {
+	list, _, err := f.author.at(ctx).ListIssueComments(f.remote.Owner, f.remote.Name, int64(number), sdk.ListIssueCommentOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read comments of pull request %d: %w", number, err)
 	}
-	var all []spoken
+	var all []actor.Said
 	for _, v := range list {
 		all = append(all, speak(v.Body, v.Poster, forge.Comment{
 			ID: forge.ID(forge.OnPull, v.ID), Kind: forge.OnPull, Number: number, URL: v.HTMLURL, Created: v.Created.UTC(),
@@ -109,13 +98,9 @@ func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error)
 }
 
 func (f *Forge) reviews(ctx context.Context, a *account, number int) ([]*sdk.PullReview, error) {
-	c, err := a.at(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var all []*sdk.PullReview
-	err = pages(func(o sdk.ListOptions) (int, error) {
-		list, _, err := c.ListPullReviews(f.remote.Owner, f.remote.Name, int64(number),
+	err := pages(func(o sdk.ListOptions) (int, error) {
+		list, _, err := a.at(ctx).ListPullReviews(f.remote.Owner, f.remote.Name, int64(number),
 			sdk.ListPullReviewsOptions{ListOptions: o})
 		for _, r := range list {
 			if !slices.ContainsFunc(all, func(x *sdk.PullReview) bool { return x.ID == r.ID }) {
@@ -131,19 +116,15 @@ func (f *Forge) reviews(ctx context.Context, a *account, number int) ([]*sdk.Pul
 }
 
 // lines reads the line comments of a review.
-func (f *Forge) lines(ctx context.Context, a *account, number int, review int64) ([]spoken, error) {
-	c, err := a.at(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, _, err := c.ListPullReviewComments(f.remote.Owner, f.remote.Name, int64(number), review)
+func (f *Forge) lines(ctx context.Context, a *account, number int, review int64) ([]actor.Said, error) {
+	list, _, err := a.at(ctx).ListPullReviewComments(f.remote.Owner, f.remote.Name, int64(number), review)
 	if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read line comments of pull request %d: %w", number, err)
 	}
-	var all []spoken
+	var all []actor.Said
 	for _, v := range list {
 		s := speak(v.Body, v.Reviewer, forge.Comment{
 			ID: forge.ID(forge.OnLine, v.ID), Kind: forge.OnLine, Number: number, Path: forge.Name(v.Path, forge.MaxPath),
@@ -151,7 +132,7 @@ func (f *Forge) lines(ctx context.Context, a *account, number int, review int64)
 			// a line number
 			Review: forge.ID(forge.InReview, v.ReviewID), URL: v.HTMLURL, Created: v.Created.UTC(), Updated: v.Updated.UTC(),
 		})
-		s.old, s.hunk = v.OldLineNum != 0, v.DiffHunk
+		s.Old, s.Hunk = v.OldLineNum != 0, v.DiffHunk
 		if v.Resolver != nil && v.Resolver.ID != 0 {
 			s.State, s.Resolver = forge.ThreadResolved, forge.Name(v.Resolver.UserName, forge.MaxName)
 		}
@@ -162,20 +143,20 @@ func (f *Forge) lines(ctx context.Context, a *account, number int, review int64)
 
 // thread finds out which comments belong together: for Gitea, comments on the same line are one conversation, and its
 // first comment says whether it is resolved.
-func thread(lines []spoken) {
+func thread(lines []actor.Said) {
 	type place struct {
 		path string
 		line int
 		old  bool
 	}
-	slices.SortFunc(lines, func(a, b spoken) int {
+	slices.SortFunc(lines, func(a, b actor.Said) int {
 		_, na, _ := forge.ParseID(a.ID)
 		_, nb, _ := forge.ParseID(b.ID)
 		return cmp.Compare(na, nb)
 	})
-	first := map[place]spoken{}
+	first := map[place]actor.Said{}
 	for i, c := range lines {
-		p := place{c.Path, c.Line, c.old}
+		p := place{c.Path, c.Line, c.Old}
 		if _, ok := first[p]; !ok {
 			first[p] = c
 		}
@@ -184,7 +165,7 @@ func thread(lines []spoken) {
 }
 
 // outdate finds lines that are no longer what they were when they were commented on. Gitea knows but does not say.
-func (f *Forge) outdate(ctx context.Context, number int, lines []spoken, commits []string) error {
+func (f *Forge) outdate(ctx context.Context, number int, lines []actor.Said, commits []string) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -201,12 +182,12 @@ func (f *Forge) outdate(ctx context.Context, number int, lines []spoken, commits
 		return err
 	}
 	for i, c := range lines {
-		run := linesOf(c.hunk, c.old)
-		now, there := diff.Line(c.Path, c.Line, c.old)
+		run := linesOf(c.Hunk, c.Old)
+		now, there := diff.Line(c.Path, c.Line, c.Old)
 		if there && len(run) > 0 && now == run[len(run)-1] {
 			continue
 		}
-		if lines[i].Line, there = diff.Find(c.Path, run, c.old); there {
+		if lines[i].Line, there = diff.Find(c.Path, run, c.Old); there {
 			continue // Gitea leaves the old number at a line that has moved
 		}
 		if c.State == forge.ThreadOpen {
@@ -231,11 +212,7 @@ func linesOf(hunk string, old bool) (lines []string) {
 }
 
 func (f *Forge) diff(ctx context.Context, number int) (forge.Diff, error) {
-	c, err := f.author.at(ctx)
-	if err != nil {
-		return nil, err
-	}
-	text, _, err := c.GetPullRequestDiff(f.remote.Owner, f.remote.Name, int64(number), sdk.PullRequestDiffOptions{})
+	text, _, err := f.author.at(ctx).GetPullRequestDiff(f.remote.Owner, f.remote.Name, int64(number), sdk.PullRequestDiffOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read the diff of pull request %d: %w", number, err)
 	}
@@ -243,26 +220,16 @@ func (f *Forge) diff(ctx context.Context, number int) (forge.Diff, error) {
 }
 
 // complete adds to comments what their authors may do, and whether they are ours.
-func (f *Forge) complete(ctx context.Context, all []spoken) ([]forge.Comment, error) {
-	us, err := f.Us(ctx)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(all, func(a, b spoken) int { return forge.Order(a.Comment, b.Comment) })
-	plain := make([]forge.Comment, 0, len(all))
-	for _, c := range all {
-		if c.Association, err = f.associationOf(ctx, c.Author); err != nil {
+func (f *Forge) complete(ctx context.Context, all []actor.Said) (_ []forge.Comment, err error) {
+	for i, c := range all {
+		if all[i].Association, err = f.associationOf(ctx, c.Author); err != nil {
 			return nil, fmt.Errorf("ask what %s may do: %w", c.Author, err)
 		}
-		if err := forge.Claim(ctx, f.journal, f.remote.String(), &c.Comment, c.raw, us); err != nil {
-			return nil, err
-		}
-		plain = append(plain, c.Comment)
 	}
-	return plain, nil
+	return f.Claim(ctx, all)
 }
 
-func inReview(r *sdk.PullReview, number int) spoken {
+func inReview(r *sdk.PullReview, number int) actor.Said {
 	state := map[sdk.ReviewStateType]forge.CommentState{sdk.ReviewStateApproved: forge.ReviewApproved,
 		sdk.ReviewStateRequestChanges: forge.ReviewChanges,
 		sdk.ReviewStateComment:        forge.ReviewCommented}[r.State]
@@ -276,10 +243,10 @@ func inReview(r *sdk.PullReview, number int) spoken {
 	})
 }
 
-func speak(raw string, u *sdk.User, c forge.Comment) spoken {
+func speak(raw string, u *sdk.User, c forge.Comment) actor.Said {
 	c.Body, c.Association = forge.Clean(raw, forge.MaxBody), forge.AssociationNone
 	if u != nil {
 		c.Author = forge.Name(u.UserName, forge.MaxName)
 	}
-	return spoken{Comment: c, raw: raw}
+	return actor.Said{Comment: c, Raw: raw}
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/cco-dev/cco/internal/forge"
 )
 
@@ -34,7 +36,7 @@ func (l Lookup) Find(host string) (Identity, error) {
 		file = dir + "/tea/config.yml"
 	}
 	if data, err := l.Read(file); err == nil {
-		if t := teaToken(string(data), host); t != "" {
+		if t := teaToken(data, host); t != "" {
 			return Identity{Source: file, Token: forge.Secret(t)}, nil
 		}
 	}
@@ -42,32 +44,14 @@ func (l Lookup) Find(host string) (Identity, error) {
 		Do: "set GITEA_TOKEN and GITEA_SERVER_URL, or run `tea login add`"}
 }
 
-// teaToken reads tea's logins: a list of flat entries.
-func teaToken(text, host string) string {
-	at, token := "", ""
-	found := func() bool {
-		u, err := url.Parse(at)
-		return err == nil && token != "" && strings.EqualFold(u.Host, host)
-	}
-	for line := range strings.Lines(text) {
-		body := strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(body, "- "); ok {
-			if found() {
-				return token
-			}
-			at, token, body = "", "", rest
+// teaToken reads tea's logins. What of the file is not as expected is left out.
+func teaToken(text []byte, host string) string {
+	var file struct{ Logins []struct{ URL, Token string } }
+	_ = yaml.Unmarshal(text, &file)
+	for _, l := range file.Logins {
+		if u, err := url.Parse(l.URL); err == nil && l.Token != "" && strings.EqualFold(u.Host, host) {
+			return l.Token
 		}
-		key, value, _ := strings.Cut(body, ":")
-		value = strings.Trim(strings.TrimSpace(value), `"'`)
-		switch strings.TrimSpace(key) {
-		case "url":
-			at = value
-		case "token":
-			token = value
-		}
-	}
-	if found() {
-		return token
 	}
 	return ""
 }

@@ -127,14 +127,10 @@ func (f *Forge) node(ctx context.Context, number int) (string, error) {
 	if id != "" {
 		return id, nil
 	}
-	id, err := f.nodes.Get(fmt.Sprint(number), func() (string, error) {
-		p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	return f.nodes.Get(fmt.Sprint(number), func() (string, error) {
+		p, err := f.get(ctx, number)
 		return p.GetNodeID(), err
 	})
-	if err != nil {
-		return "", fmt.Errorf("read pull request %d: %w", number, err)
-	}
-	return id, nil
 }
 
 // ruled is what the rulesets of a branch require.

@@ -4,7 +4,6 @@ package github
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,57 +14,43 @@ import (
 	"github.com/shurcooL/githubv4"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
 // Options say which repository, as whom, and with what.
-type Options struct {
-	Remote   forge.Remote
-	Author   Identity
-	Reviewer *Identity // posts reviews; nil where there is only one identity
-	Journal  forge.Journal
-	Clock    wire.Clock
-	Base     http.RoundTripper
-	Timeout  time.Duration // see wire.Transport
-	MaxWait  time.Duration
-	Pace     time.Duration // between two writes; GitHub asks for a second
-}
+type Options = actor.Options[Identity]
 
 // Forge is one repository on GitHub.
 type Forge struct {
+	*actor.Actor
 	remote   forge.Remote
-	journal  forge.Journal
 	clock    wire.Clock
 	author   *account
 	reviewer *account // the author where there is no other
 
-	writing sync.Mutex // one at a time: GitHub wants it, and so does looking before posting
 	polling sync.Mutex
 	poll    pollState
 
-	access wire.Memo[forge.Access]
-	nodes  wire.Memo[string] // ids of pull requests for GraphQL, by number
-	rules  wire.Memo[ruled]  // what a branch's rulesets require
+	nodes wire.Memo[string] // ids of pull requests for GraphQL, by number
+	rules wire.Memo[ruled]  // what a branch's rulesets require
 }
 
 // account is one identity with its clients.
 type account struct {
+	actor.Account
 	identity  Identity
 	transport *wire.Transport
 	rest      *gh.Client
 	graph     *githubv4.Client
-
-	mu    sync.Mutex
-	login string
 }
 
 // New makes the forge. It sends no request yet.
 func New(o Options) (*Forge, error) {
-	if o.Remote.Plain() {
-		return nil, fmt.Errorf("%s is reached over http: a token would travel unprotected (use https)", o.Remote.Host)
+	if err := o.Check(); err != nil {
+		return nil, err
 	}
-	f := &Forge{remote: o.Remote, journal: o.Journal, clock: o.Clock}
-	f.access.For, f.access.Clock = forge.AccessFor, o.Clock
+	f := &Forge{remote: o.Remote, clock: o.Clock}
 	f.nodes.For, f.nodes.Clock = 24*time.Hour, o.Clock
 	f.rules.For, f.rules.Clock = forge.RulesFor, o.Clock
 	var err error
@@ -76,6 +61,12 @@ func New(o Options) (*Forge, error) {
 	if o.Reviewer != nil {
 		f.reviewer, err = newAccount(o, *o.Reviewer)
 	}
+	f.Actor = actor.New(actor.Settings{At: o.Remote, Journal: o.Journal, Clock: o.Clock, Author: &f.author.Account,
+		Reviewer: &f.reviewer.Account, User: "x-access-token", Calls: actor.Calls{
+			Find: f.find, Create: f.create, Merge: f.merge, Branch: f.Branch, RemoveBranch: f.removeBranch,
+			Look: f.look, Comment: f.comment, Read: f.readComment, Edit: f.edit, Head: f.head, Diff: f.diff,
+			Review: f.review, Talk: f.talk, Remove: f.remove, Rerun: f.rerun, Permission: f.permission, Token: o.Author.Token,
+		}})
 	return f, err
 }
 
@@ -93,20 +84,20 @@ func endpoints(r forge.Remote) (rest, graph string) {
 func newAccount(o Options, id Identity) (*account, error) {
 	rest, graph := endpoints(o.Remote)
 	host := strings.SplitN(strings.TrimPrefix(strings.TrimPrefix(rest, "https://"), "http://"), "/", 2)[0]
-	a := &account{identity: id, login: id.Login}
-	a.transport = &wire.Transport{
-		Host: host, Base: o.Base, Clock: o.Clock, Pace: o.Pace,
-		Timeout: o.Timeout, MaxWait: o.MaxWait,
-		Authorize: func(ctx context.Context, r *http.Request) error {
-			token, err := id.Token(ctx)
-			if err == nil {
-				r.Header.Set("Authorization", "Bearer "+token.Reveal())
-			}
-			return err
-		},
-		Explain: func(r *http.Response, what, message string) error {
-			return explain(o.Remote, id.Source, r, what, message)
-		},
+	a := &account{identity: id, transport: o.Transport(host)}
+	a.Name, a.Ask = id.Login, func(ctx context.Context) (string, error) {
+		u, _, err := a.rest.Users.Get(ctx, "")
+		return u.GetLogin(), err
+	}
+	a.transport.Authorize = func(ctx context.Context, r *http.Request) error {
+		token, err := id.Token(ctx)
+		if err == nil {
+			r.Header.Set("Authorization", "Bearer "+token.Reveal())
+		}
+		return err
+	}
+	a.transport.Explain = func(r *http.Response, what, message string) error {
+		return explain(o.Remote, id.Source, r, what, message)
 	}
 	client := a.transport.Client()
 	var err error
@@ -152,60 +143,16 @@ func refusal(message string) forge.Refusal {
 	return ""
 }
 
-// me gives an account's login.
-func (f *Forge) me(ctx context.Context, a *account) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.login != "" {
-		return a.login, nil
-	}
-	u, _, err := a.rest.Users.Get(ctx, "")
-	if err != nil {
-		return "", fmt.Errorf("ask who we are: %w", err)
-	}
-	a.login = u.GetLogin()
-	return a.login, nil
-}
-
-// Us gives the logins of our identities: the author's, and the reviewer's if it differs.
-func (f *Forge) Us(ctx context.Context) ([]string, error) {
-	author, err := f.me(ctx, f.author)
-	if err != nil || f.reviewer == f.author {
-		return []string{author}, err
-	}
-	reviewer, err := f.me(ctx, f.reviewer)
-	return []string{author, reviewer}, err
-}
-
-// Access says what somebody may do in the repository. An association says little about that: members of an organisation
-// and collaborators may have read access only.
-func (f *Forge) Access(ctx context.Context, login string) (forge.Access, error) {
-	if forge.IsAnew(ctx) {
-		return f.askAccess(ctx, login)
-	}
-	return f.access.Get(login, func() (forge.Access, error) { return f.askAccess(ctx, login) })
-}
-
-func (f *Forge) askAccess(ctx context.Context, login string) (forge.Access, error) {
+func (f *Forge) permission(ctx context.Context, login string) (string, error) {
 	p, _, err := f.author.rest.Repositories.GetPermissionLevel(ctx, f.remote.Owner, f.remote.Name, url.PathEscape(login))
-	_, gone := errors.AsType[*forge.NotFoundError](err)
-	_, refused := errors.AsType[*forge.PermissionError](err)
-	switch {
-	case err == nil:
-		return forge.AccessOf(p.GetPermission()), nil
-	case gone:
-		return forge.AccessRead, nil
-	case !refused:
-		return forge.AccessUnknown, fmt.Errorf("ask what %s may do: %w", login, err)
+	if _, refused := errors.AsType[*forge.PermissionError](err); refused {
+		return "", nil
 	}
-	return forge.AccessUnknown, nil
+	return p.GetPermission(), err
 }
 
 // Limits shows what is left of GitHub's limits for the author.
 func (f *Forge) Limits() []forge.Limit { return f.author.transport.Limits() }
-
-// Remote says which repository this is.
-func (f *Forge) Remote() forge.Remote { return f.remote }
 
 // page is the size of every page.
 const page = 100

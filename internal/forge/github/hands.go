@@ -10,7 +10,6 @@ import (
 	"github.com/shurcooL/githubv4"
 
 	"github.com/cco-dev/cco/internal/forge"
-	"github.com/cco-dev/cco/internal/git"
 )
 
 // Pushers are those who moved a branch from one commit to another, the last first. It is empty where GitHub's record of
@@ -87,9 +86,9 @@ func refused(err error) bool {
 
 // Ready says that a draft is ready for review. One that is ready already stays so.
 func (f *Forge) Ready(ctx context.Context, number int) error {
-	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	p, err := f.get(ctx, number)
 	if err != nil {
-		return fmt.Errorf("read pull request %d: %w", number, err)
+		return err
 	}
 	if !p.GetDraft() {
 		return nil
@@ -104,18 +103,4 @@ func (f *Forge) Ready(ctx context.Context, number int) error {
 		return fmt.Errorf("mark pull request %d as ready: %w", number, err)
 	}
 	return nil
-}
-
-// Fetch brings a branch into a bare repository of ours, and gives its commit.
-func (f *Forge) Fetch(ctx context.Context, dir, branch string) (string, error) {
-	token, err := f.author.identity.Token(ctx)
-	if err != nil {
-		return "", err
-	}
-	return git.Fetch(ctx, git.FetchOptions{Dir: dir, URL: f.address(), User: "x-access-token", Password: token.Reveal(),
-		Branch: branch})
-}
-
-func (f *Forge) address() string {
-	return f.remote.Base() + "/" + f.remote.Owner + "/" + f.remote.Name + ".git"
 }

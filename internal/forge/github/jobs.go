@@ -20,10 +20,8 @@ func (f *Forge) Attempt(ctx context.Context, job int64) (int, error) {
 	return int(j.GetRunAttempt()), nil
 }
 
-// Rerun runs a job again, if its run is still at that attempt: it may have been run again already.
-func (f *Forge) Rerun(ctx context.Context, job int64, attempt int) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
+// rerun runs a job again, if its run is still at that attempt: it may have been run again already.
+func (f *Forge) rerun(ctx context.Context, job int64, attempt int) error {
 	j, _, err := f.author.rest.Actions.GetWorkflowJobByID(ctx, f.remote.Owner, f.remote.Name, job)
 	if err != nil {
 		return fmt.Errorf("read job %d: %w", job, err)

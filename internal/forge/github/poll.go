@@ -14,6 +14,7 @@ import (
 	gh "github.com/google/go-github/v92/github"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
@@ -66,7 +67,7 @@ func (f *Forge) Poll(ctx context.Context, watched []forge.Watched) ([]forge.News
 	if err != nil {
 		return nil, err
 	}
-	touched := map[int][]spoken{}
+	touched := map[int][]actor.Said{}
 	for n := range pulls {
 		touched[n] = nil
 	}
@@ -144,8 +145,8 @@ func (f *Forge) begin(s *pollState, watched []forge.Watched) (behind map[int]boo
 	return behind, nil
 }
 
-// get makes a conditional request; unchanged says that nothing has changed.
-func (f *Forge) get(ctx context.Context, path string, q url.Values, etag string, into any) (resp *gh.Response,
+// ask makes a conditional request; unchanged says that nothing has changed.
+func (f *Forge) ask(ctx context.Context, path string, q url.Values, etag string, into any) (resp *gh.Response,
 	unchanged bool, err error) {
 	u := fmt.Sprintf("repos/%s/%s/%s?%s", f.remote.Owner, f.remote.Name, path, q.Encode())
 	req, err := f.author.rest.NewRequest(wire.OwnETag(ctx), http.MethodGet, u, nil)
@@ -191,7 +192,7 @@ func (f *Forge) pollPulls(ctx context.Context, l *pullList, watched []forge.Watc
 			continue
 		}
 		// It was not touched for long, or has only just been added.
-		p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, n)
+		p, err := f.get(ctx, n)
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ func (f *Forge) pullPage(ctx context.Context, l, next *pullList, pageNo int, not
 		ask = ""
 	}
 	asked := f.clock.Now()
-	resp, unchanged, err := f.get(ctx, "pulls", q, ask, &list)
+	resp, unchanged, err := f.ask(ctx, "pulls", q, ask, &list)
 	if err != nil {
 		return false, err
 	}
@@ -254,7 +255,7 @@ func (l *pullList) complete() bool {
 
 // gather reads what only GraphQL tells about the changed requests, and finds what is new.
 func (f *Forge) gather(ctx context.Context, s *pollState, watched []forge.Watched, pulls map[int]forge.Pull,
-	touched map[int][]spoken, behind map[int]bool) ([]forge.News, error) {
+	touched map[int][]actor.Said, behind map[int]bool) ([]forge.News, error) {
 	var nodes []string
 	for _, w := range watched {
 		if _, hit := touched[w.Number]; hit && !behind[w.Number] {
@@ -289,7 +290,7 @@ func (f *Forge) gather(ctx context.Context, s *pollState, watched []forge.Watche
 	return news, nil
 }
 
-func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []spoken, t talk, behind bool) (forge.News, error) {
+func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []actor.Said, t talk, behind bool) (forge.News, error) {
 	n := forge.News{Number: w.Number}
 	if behind {
 		s, err := f.Said(ctx, w.Number, w.Since)
@@ -323,7 +324,7 @@ func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []spoken, t ta
 }
 
 // lacking says whether a new review has more lines than have been seen.
-func lacking(seen *forge.Seen, t talk, said []spoken) bool {
+func lacking(seen *forge.Seen, t talk, said []actor.Said) bool {
 	got := map[string]int{}
 	for _, c := range said {
 		got[c.Review]++

@@ -11,8 +11,7 @@ import (
 	gh "github.com/google/go-github/v92/github"
 
 	"github.com/cco-dev/cco/internal/forge"
-	"github.com/cco-dev/cco/internal/forge/wire"
-	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/forge/actor"
 )
 
 // Repository reads the repository itself.
@@ -29,12 +28,6 @@ func (f *Forge) Repository(ctx context.Context) (forge.Repository, error) {
 		Owner: r.GetOwner().GetLogin(), Name: r.GetName(), DefaultBranch: r.GetDefaultBranch(),
 		CanPush: r.GetPermissions().GetPush(), Now: now,
 	}, nil
-}
-
-// Find finds the pull request of a branch: the open one, or else the newest. A *forge.NoPullError says that there is
-// none.
-func (f *Forge) Find(ctx context.Context, branch string) (forge.Pull, error) {
-	return f.find(ctx, branch, forge.Record{})
 }
 
 func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (forge.Pull, error) {
@@ -67,47 +60,18 @@ func (f *Forge) find(ctx context.Context, branch string, opened forge.Record) (f
 	return pullOf(best), nil
 }
 
-// Open opens a pull request, or finds the one that the branch has. Existed says which.
-func (f *Forge) Open(ctx context.Context, n forge.NewPull) (p forge.Pull, existed bool, err error) {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	rec, err := n.Begin(ctx, f.journal, f.remote.String(), f.clock.Now())
-	if err != nil {
-		return p, false, err
-	}
-	for try := 0; ; try++ {
-		if p, err = f.find(ctx, n.Head, rec); err == nil {
-			return p, true, nil
-		}
-		if _, none := errors.AsType[*forge.NoPullError](err); !none {
-			return p, false, err
-		}
-		made, _, err := f.author.rest.PullRequests.Create(ctx, f.remote.Owner, f.remote.Name, gh.CreatePullRequest{
-			Title: &n.Title, Head: n.Head, Base: n.Base, Body: &n.Body, Draft: &n.Draft,
-		})
-		if err == nil {
-			return pullOf(made), false, nil
-		}
-		_, unclear := errors.AsType[*forge.UnavailableError](err)
-		if n.Draft && forge.RefusedAs(err, forge.RefusedDraft) {
-			n.Draft = false
-			continue
-		}
-		if !unclear && !forge.RefusedAs(err, forge.RefusedExists) || try == 3 {
-			return forge.Pull{}, false, fmt.Errorf("open a pull request for %s: %w", n.Head, err)
-		}
-		// It may have been opened all the same: look again, and then again before the next try.
-		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
-			return forge.Pull{}, false, err
-		}
-	}
+func (f *Forge) create(ctx context.Context, n forge.NewPull) (forge.Pull, bool, error) {
+	made, _, err := f.author.rest.PullRequests.Create(ctx, f.remote.Owner, f.remote.Name, gh.CreatePullRequest{
+		Title: &n.Title, Head: n.Head, Base: n.Base, Body: &n.Body, Draft: &n.Draft,
+	})
+	return pullOf(made), false, err
 }
 
 // Pull reads a pull request with its checks.
 func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
-	r, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	r, err := f.get(ctx, number)
 	if err != nil {
-		return forge.Pull{}, fmt.Errorf("read pull request %d: %w", number, err)
+		return forge.Pull{}, err
 	}
 	p := pullOf(r)
 	p.Mergeable = forge.MergeUnknown
@@ -205,9 +169,9 @@ func statusState(s string) forge.CheckState {
 
 // MergeBase is the commit at which a pull request's branch left its base, as the base is now.
 func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
-	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	p, err := f.get(ctx, number)
 	if err != nil {
-		return "", fmt.Errorf("read pull request %d: %w", number, err)
+		return "", err
 	}
 	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, p.GetBase().GetRef(),
 		p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
@@ -219,7 +183,7 @@ func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
 
 // Contains says whether a commit is on a pull request.
 func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, error) {
-	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	p, err := f.get(ctx, number)
 	if err != nil || p.GetHead().GetSHA() == commit {
 		return err == nil, err
 	}
@@ -234,27 +198,19 @@ func (f *Forge) Contains(ctx context.Context, number int, commit string) (bool, 
 	return c.GetMergeBaseCommit().GetSHA() == commit, nil
 }
 
-// Merge merges a pull request whose head is still commit.
-func (f *Forge) Merge(ctx context.Context, number int, commit string) error {
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	for try := 0; ; try++ {
-		p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
-		if err != nil || p.GetMerged() {
-			return err
-		}
+func (f *Forge) merge(ctx context.Context, number int, commit string) (func() error, error) {
+	p, err := f.get(ctx, number)
+	if err != nil || p.GetMerged() {
+		return nil, err
+	}
+	return func() error {
 		_, _, err = f.author.rest.PullRequests.Merge(ctx, f.remote.Owner, f.remote.Name, number, "",
 			&gh.PullRequestOptions{SHA: commit, MergeMethod: methodOf(p.GetBase().GetRepo())})
-		if refused, ok := errors.AsType[*forge.RejectedError](err); ok && refused.Status == 409 {
-			return &forge.ConflictError{What: fmt.Sprintf("merge pull request %d: its head is no longer %.10s", number, commit)}
+		if refused, ok := errors.AsType[*forge.RejectedError](err); ok && refused.Status == http.StatusConflict {
+			return actor.Moved(number, commit)
 		}
-		if _, unclear := errors.AsType[*forge.UnavailableError](err); !unclear || try == 3 {
-			return err
-		}
-		if err := f.clock.Sleep(ctx, f.clock.Backoff(try+1)); err != nil {
-			return err
-		}
-	}
+		return err
+	}, nil
 }
 
 // methodOf is how a repository merges, where it does not allow merge commits; "" is GitHub's own choice.
@@ -280,33 +236,18 @@ func (f *Forge) Branch(ctx context.Context, branch string) (string, error) {
 	return ref.GetObject().GetSHA(), nil
 }
 
-// DeleteBranch deletes a branch that is still at commit. One that is gone is no error.
-func (f *Forge) DeleteBranch(ctx context.Context, branch, commit string) error {
-	at, err := f.Branch(ctx, branch)
-	if err != nil || at == "" {
-		return err
-	}
-	if at != commit {
-		return &forge.ConflictError{What: fmt.Sprintf("delete branch %s: it is at %.10s, not at %.10s", branch, at, commit)}
-	}
-	_, err = f.author.rest.Git.DeleteRef(wire.AsRead(ctx), f.remote.Owner, f.remote.Name, "heads/"+branch)
-	if forge.RefusedAs(err, forge.RefusedGone) {
-		return nil
-	}
+func (f *Forge) removeBranch(ctx context.Context, branch string) error {
+	_, err := f.author.rest.Git.DeleteRef(ctx, f.remote.Owner, f.remote.Name, "heads/"+branch)
 	return err
 }
 
-// Push pushes a branch as the author. The token goes to git in its environment and nowhere else.
-func (f *Forge) Push(ctx context.Context, p forge.Push) error {
-	token, err := f.author.identity.Token(ctx)
+// get reads a pull request.
+func (f *Forge) get(ctx context.Context, number int) (*gh.PullRequest, error) {
+	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("read pull request %d: %w", number, err)
 	}
-	return git.Push(ctx, git.PushOptions{
-		Dir: p.Dir, URL: f.address(),
-		User: "x-access-token", Password: token.Reveal(), Branch: p.Branch, Commit: p.Commit, Lease: p.Lease,
-		Before: forge.Fence,
-	})
+	return p, nil
 }
 
 func pullOf(r *gh.PullRequest) forge.Pull {

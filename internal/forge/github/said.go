@@ -3,20 +3,14 @@ package github
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	gh "github.com/google/go-github/v92/github"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 )
-
-// spoken is a comment with its raw text from GitHub, which may hold markers.
-type spoken struct {
-	forge.Comment
-	raw string
-}
 
 // Said reads everything that was said on a pull request since a mark.
 func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error) {
@@ -24,9 +18,9 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 	if err != nil {
 		return forge.Stream{}, err
 	}
-	p, _, err := f.author.rest.PullRequests.Get(ctx, f.remote.Owner, f.remote.Name, number)
+	p, err := f.get(ctx, number)
 	if err != nil {
-		return forge.Stream{}, fmt.Errorf("read pull request %d: %w", number, err)
+		return forge.Stream{}, err
 	}
 	// Reviews first: a line comment that comes in between belongs to a review that the next reading will find.
 	talks, err := f.talks(ctx, []string{p.GetNodeID()})
@@ -51,33 +45,21 @@ func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.S
 }
 
 // complete adds to comments the state of their threads, and whether they are ours.
-func (f *Forge) complete(ctx context.Context, t talk, all []spoken) ([]forge.Comment, error) {
-	us, err := f.Us(ctx)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(all, func(a, b spoken) int { return forge.Order(a.Comment, b.Comment) })
-	plain := make([]forge.Comment, 0, len(all))
-	for _, c := range all {
-		if th, ok := t.threads[c.Thread]; ok {
-			switch {
-			case th.resolved:
-				c.State, c.Resolver = forge.ThreadResolved, th.resolver
-			case th.outdated:
-				c.State = forge.ThreadOutdated
-			}
+func (f *Forge) complete(ctx context.Context, t talk, all []actor.Said) ([]forge.Comment, error) {
+	for i, c := range all {
+		switch th := t.threads[c.Thread]; {
+		case th.resolved:
+			all[i].State, all[i].Resolver = forge.ThreadResolved, th.resolver
+		case th.outdated:
+			all[i].State = forge.ThreadOutdated
 		}
-		if err := forge.Claim(ctx, f.journal, f.remote.String(), &c.Comment, c.raw, us); err != nil {
-			return nil, err
-		}
-		plain = append(plain, c.Comment)
 	}
-	return plain, nil
+	return f.Claim(ctx, all)
 }
 
 // issueComments reads the comments below a pull request.
-func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error) {
-	var all []spoken
+func (f *Forge) issueComments(ctx context.Context, number int) ([]actor.Said, error) {
+	var all []actor.Said
 	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
 		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number,
 			&gh.IssueListCommentsOptions{ListOptions: lo})
@@ -93,8 +75,8 @@ func (f *Forge) issueComments(ctx context.Context, number int) ([]spoken, error)
 }
 
 // lineComments reads the comments on lines of a pull request.
-func (f *Forge) lineComments(ctx context.Context, number int) ([]spoken, error) {
-	var all []spoken
+func (f *Forge) lineComments(ctx context.Context, number int) ([]actor.Said, error) {
+	var all []actor.Said
 	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
 		list, resp, err := f.author.rest.PullRequests.ListComments(ctx, f.remote.Owner, f.remote.Name, number,
 			&gh.PullRequestListCommentsOptions{ListOptions: lo})
@@ -110,9 +92,9 @@ func (f *Forge) lineComments(ctx context.Context, number int) ([]spoken, error) 
 }
 
 // unique drops duplicates, which appear when pages shift while they are read.
-func unique(all []spoken) []spoken {
+func unique(all []actor.Said) []actor.Said {
 	at := map[string]int{}
-	var kept []spoken
+	var kept []actor.Said
 	for _, c := range all {
 		if i, twice := at[c.ID]; twice {
 			kept[i] = c
@@ -124,7 +106,7 @@ func unique(all []spoken) []spoken {
 	return kept
 }
 
-func onPull(c *gh.IssueComment) spoken {
+func onPull(c *gh.IssueComment) actor.Said {
 	return speak(c.GetBody(), c.GetUser(), forge.Comment{
 		ID: forge.ID(forge.OnPull, c.GetID()), Kind: forge.OnPull, Number: lastNumber(c.GetIssueURL()),
 		Association: forge.Association(c.GetAuthorAssociation()),
@@ -132,7 +114,7 @@ func onPull(c *gh.IssueComment) spoken {
 	})
 }
 
-func onLine(c *gh.PullRequestComment) spoken {
+func onLine(c *gh.PullRequestComment) actor.Said {
 	s := speak(c.GetBody(), c.GetUser(), forge.Comment{
 		ID: forge.ID(forge.OnLine, c.GetID()), Kind: forge.OnLine, Number: lastNumber(c.GetPullRequestURL()),
 		Association: forge.Association(c.GetAuthorAssociation()),
@@ -153,14 +135,14 @@ func onLine(c *gh.PullRequestComment) spoken {
 	return s
 }
 
-func speak(raw string, u *gh.User, c forge.Comment) spoken {
+func speak(raw string, u *gh.User, c forge.Comment) actor.Said {
 	c.Body = forge.Clean(raw, forge.MaxBody)
 	c.Author, c.Bot = forge.Name(u.GetLogin(), forge.MaxName), u.GetType() == "Bot"
 	if c.Association == "" {
 		c.Association = forge.AssociationNone
 	}
 	c.Association = forge.Association(forge.Name(string(c.Association), 40))
-	return spoken{c, raw}
+	return actor.Said{Comment: c, Raw: raw}
 }
 
 // lastNumber reads the number at the end of an address.

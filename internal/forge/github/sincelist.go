@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 )
 
 // sinceList is a repository-wide list of comments. Its since stays the same while one page holds everything after it:
@@ -32,13 +33,13 @@ const full = 60
 
 // pollComments reads what changed in a list, by pull request. After a full page it asks for what follows the last
 // comment, not for the next page number: a deletion would shift a comment to the page before, unseen.
-func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]spoken,
-	read func(*T) spoken) (sinceList, error) {
+func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList, touched map[int][]actor.Said,
+	read func(*T) actor.Said) (sinceList, error) {
 	next := sinceList{since: l.since, seen: map[int64]version{}}
 	since, ask, pageNo := l.since, l.etag, 1
 	for first := true; ; first = false {
 		var list []*T
-		resp, unchanged, err := f.get(ctx, path, listQuery(since, pageNo), ask, &list)
+		resp, unchanged, err := f.ask(ctx, path, listQuery(since, pageNo), ask, &list)
 		if err != nil || unchanged {
 			return l, err
 		}
@@ -52,7 +53,7 @@ func pollComments[T any](ctx context.Context, f *Forge, path string, l sinceList
 			if err != nil {
 				return l, err
 			}
-			now := version{s.Updated, maphash.String(f.poll.seed, s.raw)}
+			now := version{s.Updated, maphash.String(f.poll.seed, s.Raw)}
 			if was, known := l.seen[id]; !known || was != now {
 				touched[s.Number] = append(touched[s.Number], s)
 			}

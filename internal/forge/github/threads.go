@@ -10,12 +10,13 @@ import (
 	"github.com/shurcooL/githubv4"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/forge/actor"
 	"github.com/cco-dev/cco/internal/forge/wire"
 )
 
 // talk is what only GraphQL tells about a pull request, or tells about many at once.
 type talk struct {
-	reviews []spoken
+	reviews []actor.Said
 	lines   map[string]int    // how many line comments each review has
 	threads map[string]thread // by the id of their first comment
 }
@@ -143,7 +144,7 @@ func after(p pageInfo, before *githubv4.String) *githubv4.String {
 }
 
 // inReview reads a review. A pending one does not count.
-func inReview(r reviewNode, number int) (spoken, bool) {
+func inReview(r reviewNode, number int) (actor.Said, bool) {
 	c := forge.Comment{
 		ID: idFrom(r.URL, "#pullrequestreview-", forge.InReview), Kind: forge.InReview, Number: number,
 		Association: forge.Association(r.AuthorAssociation),

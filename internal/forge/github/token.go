@@ -17,6 +17,7 @@ import (
 	"time"
 
 	gh "github.com/google/go-github/v92/github"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/forge/wire"
@@ -65,7 +66,7 @@ func (l Lookup) Find(ctx context.Context, host string) (Identity, error) {
 	}
 	file := l.hostsFile()
 	if data, err := l.Read(file); err == nil {
-		if token := hostsToken(string(data), host); token != "" {
+		if token := hostsToken(data, host); token != "" {
 			return Fixed(file, forge.Secret(token)), nil
 		}
 	}
@@ -89,34 +90,19 @@ func (l Lookup) hostsFile() string {
 	return l.Home + "/.config/gh/hosts.yml"
 }
 
-// hostsToken reads oauth_token below a host from gh's hosts.yml, which is two levels of plain keys.
-func hostsToken(text, host string) string {
-	in, indent := false, ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n ")
-		body := strings.TrimLeft(line, " \t")
-		if body == "" || strings.HasPrefix(body, "#") {
-			continue
-		}
-		key, value, _ := strings.Cut(body, ":")
-		key, value = unquote(key), unquote(value)
-		space := line[:len(line)-len(body)]
-		switch {
-		case space == "":
-			in, indent = strings.EqualFold(key, host), ""
-		case in && indent == "":
-			indent = space
-			fallthrough
-		case in && space == indent:
-			if key == "oauth_token" {
-				return value
-			}
+// hostsToken reads gh's hosts.yml. What of the file is not as expected is left out.
+func hostsToken(text []byte, host string) string {
+	var hosts map[string]struct {
+		Token string `yaml:"oauth_token"`
+	}
+	_ = yaml.Unmarshal(text, &hosts)
+	for name, h := range hosts {
+		if strings.EqualFold(name, host) {
+			return h.Token
 		}
 	}
 	return ""
 }
-
-func unquote(s string) string { return strings.Trim(strings.TrimSpace(s), `"'`) }
 
 // App is a GitHub App, which is an identity of its own.
 type App struct {

@@ -71,17 +71,12 @@ func (s *Server) listActivities(c *call) answer {
 
 // SetStrict has a branch take only requests that contain it.
 func (s *Server) SetStrict(owner, name, branch string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.repos[owner+"/"+name].strict = branch
+	s.change(owner, name, func(r *repo) { r.strict = branch })
 }
 
 // SetStrictRule does so with a ruleset, while something else blocks the merge as well.
 func (s *Server) SetStrictRule(owner, name, branch string) {
-	s.SetStrict(owner, name, branch)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.repos[owner+"/"+name].byRule = true
+	s.change(owner, name, func(r *repo) { r.strict, r.byRule = branch, true })
 }
 
 // behind says that a request must take in its base before it can be merged.

@@ -8,23 +8,23 @@ import (
 
 // SetCheck puts a check run on a commit: status is queued, in_progress or completed. It says what is in the summary.
 func (s *Server) SetCheck(owner, name, sha, check, status, conclusion string, summary ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
 	o := object{"name": check, "status": status, "conclusion": nil, "head_sha": sha,
 		"output": object{"title": nil, "summary": strings.Join(summary, "\n"), "text": nil}}
 	if conclusion != "" {
 		o["conclusion"] = conclusion
 	}
-	r.checks[sha] = append(slices.DeleteFunc(r.checks[sha], func(o object) bool { return o["name"] == check }), o)
+	s.change(owner, name, func(r *repo) { replace(r.checks, sha, "name", o) })
+}
+
+// replace puts a report on a commit, instead of one of the same name.
+func replace(all map[string][]object, sha, by string, o object) {
+	all[sha] = append(slices.DeleteFunc(all[sha], func(old object) bool { return old[by] == o[by] }), o)
 }
 
 func (s *Server) listCheckRuns(c *call) answer {
 	runs := []any{}
 	for i, o := range c.repo.checks[c.params["ref"]] {
-		run := object{"id": i + 1, "node_id": "CR", "external_id": "", "url": c.base, "html_url": c.base,
-			"details_url": c.base, "started_at": nil, "completed_at": nil, "pull_requests": []any{},
-			"app": object{"slug": "another-app"}, "check_suite": object{"id": 1}}
+		run := object{"id": i + 1, "html_url": c.base, "app": object{"slug": "another-app"}, "check_suite": object{"id": 1}}
 		for k, v := range o {
 			if k == "own" {
 				run["app"], run["check_suite"] = object{"slug": "github-actions"}, object{"id": v}
@@ -43,35 +43,31 @@ func (s *Server) getStatus(c *call) answer {
 		list = append(list, o)
 	}
 	return answer{200, object{"state": "pending", "statuses": list, "sha": c.params["ref"], "total_count": len(list),
-		"repository": s.repoObject(c), "commit_url": c.base, "url": c.base}}
+		"repository": s.repoObject(c)}}
 }
 
 // SetStatus puts one of the older statuses on a commit: success, pending, failure or error.
 func (s *Server) SetStatus(owner, name, sha, context, state, description string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	o := object{"context": context, "state": state, "description": description, "target_url": "https://ci.example/1"}
-	r.statuses[sha] = append(slices.DeleteFunc(r.statuses[sha], func(o object) bool { return o["context"] == context }), o)
+	s.change(owner, name, func(r *repo) {
+		replace(r.statuses, sha, "context", object{"context": context, "state": state, "description": description,
+			"target_url": "https://ci.example/1"})
+	})
 }
 
 // Points has a status point somewhere.
 func (s *Server) Points(owner, name, sha, context, address string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range s.repos[owner+"/"+name].statuses[sha] {
-		if o["context"] == context {
-			o["target_url"] = address
+	s.change(owner, name, func(r *repo) {
+		for _, o := range r.statuses[sha] {
+			if o["context"] == context {
+				o["target_url"] = address
+			}
 		}
-	}
+	})
 }
 
 // Require has the repository's branches require checks: by their protection, and by a ruleset.
 func (s *Server) Require(owner, name string, protection, ruleset []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	r.required, r.ruled = protection, ruleset
+	s.change(owner, name, func(r *repo) { r.required, r.ruled = protection, ruleset })
 }
 
 func (s *Server) listRules(c *call) answer {

@@ -15,10 +15,7 @@ type hook struct{ url, secret string }
 
 // AddHook posts events of a repository to url, signed with secret.
 func (s *Server) AddHook(owner, name, url, secret string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	r.hooks = append(r.hooks, hook{url, secret})
+	s.change(owner, name, func(r *repo) { r.hooks = append(r.hooks, hook{url, secret}) })
 }
 
 // hook posts an event, after the answer to what caused it.

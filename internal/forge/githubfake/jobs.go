@@ -23,21 +23,18 @@ type job struct {
 
 // SetRunner has the repository's own runner carry out jobs for every head that is asked about.
 func (s *Server) SetRunner(owner, name string, jobs []string, run Runner) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	r.pipeline, r.runner = jobs, run
+	s.change(owner, name, func(r *repo) { r.pipeline, r.runner = jobs, run })
 }
 
 // Attempts is how often a job of a commit was carried out.
 func (s *Server) Attempts(owner, name, sha, of string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, j := range s.repos[owner+"/"+name].jobs {
-		if j.sha == sha && j.name == of {
-			n++
+	s.change(owner, name, func(r *repo) {
+		for _, j := range r.jobs {
+			if j.sha == sha && j.name == of {
+				n++
+			}
 		}
-	}
+	})
 	return n
 }
 
@@ -61,27 +58,14 @@ func (s *Server) carryOut(ctx context.Context, r *repo, j *job) {
 	}
 	o := object{"id": j.id, "name": j.name, "status": "completed", "conclusion": conclusion, "head_sha": j.sha,
 		"output": object{"title": nil, "summary": nil, "text": nil}, "own": j.run}
-	r.checks[j.sha] = append(slices.DeleteFunc(r.checks[j.sha], func(o object) bool { return o["name"] == j.name }), o)
+	replace(r.checks, j.sha, "name", o)
 	r.version++
 }
 
-func (s *Server) job(c *call) *job {
-	id, _ := strconv.ParseInt(c.params["job_id"], 10, 64)
-	i := slices.IndexFunc(c.repo.jobs, func(j *job) bool { return j.id == id })
-	if i < 0 {
-		return nil
-	}
-	return c.repo.jobs[i]
-}
-
 func (s *Server) getJob(c *call) answer {
-	j := s.job(c)
-	if j == nil {
-		return fail(http.StatusNotFound, "Not Found")
-	}
+	j := c.job
 	return answer{200, object{"id": j.id, "run_id": j.run, "run_attempt": j.attempt, "name": j.name, "head_sha": j.sha,
-		"status": "completed", "conclusion": "failure", "completed_at": nil, "html_url": nil, "runner_id": nil,
-		"runner_name": nil, "runner_group_id": nil, "runner_group_name": nil, "workflow_name": nil, "head_branch": nil}}
+		"status": "completed", "conclusion": "failure"}}
 }
 
 func (s *Server) getRun(c *call) answer {
@@ -95,14 +79,12 @@ func (s *Server) getRun(c *call) answer {
 		return fail(http.StatusNotFound, "Not Found")
 	}
 	run, _ := strconv.Atoi(c.params["run_id"])
-	return answer{200, object{"id": run, "run_attempt": attempt, "repository": s.repoObject(c),
-		"head_repository": s.repoObject(c), "pull_requests": []any{}, "head_branch": nil, "conclusion": nil,
-		"status": nil, "head_commit": nil}}
+	return answer{200, object{"id": run, "run_attempt": attempt}}
 }
 
 func (s *Server) rerunJob(c *call) answer {
-	j := s.job(c)
-	if j == nil || !c.repo.canWrite(c.who.login) {
+	j := c.job
+	if !c.repo.canWrite(c.who.login) {
 		return fail(http.StatusForbidden, "Must have admin rights to Repository.")
 	}
 	s.carryOut(c.ctx, c.repo, &job{run: j.run, name: j.name, sha: j.sha, attempt: j.attempt + 1})
@@ -111,11 +93,7 @@ func (s *Server) rerunJob(c *call) answer {
 
 // getJobLog says where a log is.
 func (s *Server) getJobLog(c *call) answer {
-	j := s.job(c)
-	if j == nil {
-		return fail(http.StatusNotFound, "Not Found")
-	}
-	c.header.Set("Location", fmt.Sprintf("%s/joblogs/%s/%d", c.base, c.repo.full(), j.id))
+	c.header.Set("Location", fmt.Sprintf("%s/joblogs/%s/%d", c.base, c.repo.full(), c.job.id))
 	return answer{status: http.StatusFound}
 }
 

@@ -1,21 +1,14 @@
 package githubfake
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // AddDeployKey makes a deploy key, as its owner adds one, with a token instead of an SSH key to push with. What is
 // pushed with it is shown as pushed by who added it.
 func (s *Server) AddDeployKey(owner, name, secret string, readOnly bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	id := s.id()
-	r.keys = append(r.keys, object{"id": id, "key": fmt.Sprintf("ssh-ed25519 AAAA%d", id), "title": "a key",
-		"url": fmt.Sprintf("%s/api/v3/repos/%s/keys/%d", s.URL(), r.full(), id), "verified": true,
-		"created_at": stamp(s.time()), "read_only": readOnly, "added_by": owner})
-	s.tokens[secret] = token{login: owner, readOnly: readOnly}
+	s.change(owner, name, func(r *repo) {
+		r.keys = append(r.keys, object{"id": s.id(), "created_at": stamp(s.time()), "read_only": readOnly, "added_by": owner})
+		s.tokens[secret] = token{login: owner, readOnly: readOnly}
+	})
 }
 
 // listKeys answers administrators; to others there is nothing.

@@ -1,14 +1,12 @@
 package githubfake
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -26,10 +24,8 @@ func (s *Server) userObject(login string) object {
 func (s *Server) repoObject(c *call) object {
 	r := c.repo
 	return object{
-		"id": 1, "node_id": "R_" + r.full(), "name": r.name, "full_name": r.full(), "private": r.private,
-		"owner":    s.userObject(r.owner),
-		"html_url": c.base + "/" + r.full(), "clone_url": c.base + "/" + r.full() + ".git", "default_branch": "main",
-		"visibility": "public",
+		"id": 1, "name": r.name, "full_name": r.full(), "private": r.private, "owner": s.userObject(r.owner),
+		"default_branch": "main",
 	}
 }
 
@@ -66,17 +62,15 @@ func (s *Server) getPermission(c *call) answer {
 
 // AddCollaborator lets somebody into a repository, or lets them only read.
 func (s *Server) AddCollaborator(owner, name, login string, write bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	is := func(who string) bool { return who == login }
-	r.writers, r.readers = slices.DeleteFunc(r.writers, is), slices.DeleteFunc(r.readers, is)
-	if write {
-		r.writers = append(r.writers, login)
-	} else {
-		r.readers = append(r.readers, login)
-	}
-	r.version++
+	s.change(owner, name, func(r *repo) {
+		is := func(who string) bool { return who == login }
+		r.writers, r.readers = slices.DeleteFunc(r.writers, is), slices.DeleteFunc(r.readers, is)
+		if write {
+			r.writers = append(r.writers, login)
+		} else {
+			r.readers = append(r.readers, login)
+		}
+	})
 }
 
 // compare gives the merge base of two commits, and little else of what GitHub gives.
@@ -89,22 +83,10 @@ func (s *Server) compare(c *call) answer {
 	if !ok || err != nil {
 		return fail(404, "Not Found")
 	}
-	commit := func(sha string) object {
-		tree := object{"sha": sha, "url": c.base}
-		return object{"sha": sha, "node_id": "C_" + sha, "url": c.base, "html_url": c.base, "comments_url": c.base,
-			"parents": []any{},
-			"author":  nil, "committer": nil,
-			"commit": object{"url": c.base, "message": "", "comment_count": 0, "tree": tree, "author": nil, "committer": nil}}
-	}
-	return answer{200, object{"url": c.base, "html_url": c.base, "permalink_url": c.base, "diff_url": c.base,
-		"patch_url":   c.base,
-		"base_commit": commit(base), "merge_base_commit": commit(at), "status": "diverged", "ahead_by": 0, "behind_by": 0,
-		"total_commits": 0,
-		"commits":       []any{}, "files": []any{}}}
+	return answer{200, object{"base_commit": object{"sha": base}, "merge_base_commit": object{"sha": at}}}
 }
 
 func (s *Server) pullObject(c *call, p *pull) object {
-	u := fmt.Sprintf("%s/api/v3/repos/%s/pulls/%d", c.base, c.repo.full(), p.number)
 	state, merged := "open", any(nil)
 	if p.closed {
 		state = "closed"
@@ -117,13 +99,11 @@ func (s *Server) pullObject(c *call, p *pull) object {
 			"repo": s.repoObject(c)}
 	}
 	return object{
-		"url": u, "id": p.number, "node_id": nodeID("PR", c.repo, int64(p.number)), "html_url": s.page(c, p),
-		"number": p.number, "state": state,
-		"title": p.title, "body": p.body, "user": s.userObject(p.author), "created_at": stamp(p.created),
-		"updated_at": stamp(p.updated),
-		"closed_at":  nil, "merged_at": merged, "draft": p.draft, "head": end(p.head, p.headSHA),
-		"base":               end(p.base, p.baseSHA),
-		"author_association": c.repo.association(p.author), "auto_merge": nil,
+		"id": p.number, "node_id": nodeID("PR", c.repo, int64(p.number)), "html_url": s.page(c, p), "number": p.number,
+		"state": state, "title": p.title, "body": p.body, "user": s.userObject(p.author),
+		"created_at": stamp(p.created), "updated_at": stamp(p.updated), "merged_at": merged, "draft": p.draft,
+		"head": end(p.head, p.headSHA), "base": end(p.base, p.baseSHA),
+		"author_association": c.repo.association(p.author),
 	}
 }
 
@@ -133,20 +113,8 @@ func (s *Server) page(c *call, p *pull) string {
 	return fmt.Sprintf("%s/%s/pull/%d", c.base, c.repo.full(), p.number)
 }
 
-func (s *Server) pull(c *call) *pull {
-	for _, name := range []string{"pull_number", "issue_number"} {
-		if n, err := strconv.Atoi(c.params[name]); err == nil {
-			return c.repo.find(n)
-		}
-	}
-	return nil
-}
-
 func (s *Server) getPull(c *call) answer {
-	p := s.pull(c)
-	if p == nil {
-		return fail(404, "Not Found")
-	}
+	p := c.pull
 	o := s.pullObject(c, p)
 	o["merged"] = p.merged != nil
 	o["mergeable"] = nil
@@ -192,13 +160,10 @@ func (s *Server) listPulls(c *call) answer {
 }
 
 func (s *Server) createPull(c *call) answer {
-	var in struct {
+	in := posted[struct {
 		Title, Head, Base, Body string
 		Draft                   bool
-	}
-	if err := json.Unmarshal(c.body, &in); err != nil {
-		return fail(400, "Problems parsing JSON")
-	}
+	}](c)
 	if !c.repo.canWrite(c.who.login) {
 		return fail(403, "Resource not accessible by personal access token")
 	}
@@ -232,14 +197,8 @@ func invalid(message string) answer {
 }
 
 func (s *Server) editPull(c *call) answer {
-	p := s.pull(c)
-	if p == nil {
-		return fail(404, "Not Found")
-	}
-	var in struct{ Title, Body, State, Base *string }
-	if err := json.Unmarshal(c.body, &in); err != nil {
-		return fail(400, "Problems parsing JSON")
-	}
+	p := c.pull
+	in := posted[struct{ Title, Body, State, Base *string }](c)
 	if in.Title != nil {
 		p.title = *in.Title
 	}
@@ -261,14 +220,8 @@ func (s *Server) editPull(c *call) answer {
 }
 
 func (s *Server) mergePull(c *call) answer {
-	p := s.pull(c)
-	if p == nil {
-		return fail(404, "Not Found")
-	}
-	var in struct{ SHA string }
-	if err := json.Unmarshal(c.body, &in); err != nil {
-		return fail(400, "Problems parsing JSON")
-	}
+	p := c.pull
+	in := posted[struct{ SHA string }](c)
 	if !c.repo.canWrite(c.who.login) {
 		return fail(403, "Must have write access")
 	}
@@ -292,18 +245,9 @@ func (s *Server) mergePull(c *call) answer {
 }
 
 func (s *Server) listFiles(c *call) answer {
-	p := s.pull(c)
-	if p == nil {
-		return fail(404, "Not Found")
-	}
+	p := c.pull
 	_, files := s.diff(c.ctx, c.repo, p)
-	return list(c, files, func(o object) object {
-		show := object{"blob_url": s.page(c, p), "raw_url": s.page(c, p), "contents_url": s.page(c, p)}
-		for k, v := range o {
-			show[k] = v
-		}
-		return show
-	})
+	return list(c, files, maps.Clone[object])
 }
 
 func (s *Server) getRef(c *call) answer {

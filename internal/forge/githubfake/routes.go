@@ -1,8 +1,11 @@
 package githubfake
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -37,7 +40,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: r + "/actions/runs/{run_id}", do: s.getRun},
 		{method: "GET", path: r + "/git/ref/{ref}", do: s.getRef},
 		{method: "DELETE", path: r + "/git/refs/{ref}", do: s.deleteRef},
-		{method: "GET", path: r + "/issues/comments", do: s.listAllComments, list: true},
+		{method: "GET", path: r + "/issues/comments", do: s.listComments, list: true},
 		{method: "GET", path: r + "/issues/comments/{comment_id}", do: s.getComment},
 		{method: "PATCH", path: r + "/issues/comments/{comment_id}", do: s.editComment},
 		{method: "DELETE", path: r + "/issues/comments/{comment_id}", do: s.deleteComment},
@@ -45,10 +48,10 @@ func (s *Server) table() []route {
 		{method: "POST", path: r + "/issues/{issue_number}/comments", do: s.createComment},
 		{method: "GET", path: r + "/pulls", do: s.listPulls, list: true},
 		{method: "POST", path: r + "/pulls", do: s.createPull},
-		{method: "GET", path: r + "/pulls/comments", do: s.listAllLines, list: true},
-		{method: "GET", path: r + "/pulls/comments/{comment_id}", do: s.getLine},
-		{method: "PATCH", path: r + "/pulls/comments/{comment_id}", do: s.editLine},
-		{method: "DELETE", path: r + "/pulls/comments/{comment_id}", do: s.deleteLine},
+		{method: "GET", path: r + "/pulls/comments", do: s.listLines, list: true},
+		{method: "GET", path: r + "/pulls/comments/{comment_id}", do: s.getComment},
+		{method: "PATCH", path: r + "/pulls/comments/{comment_id}", do: s.editComment},
+		{method: "DELETE", path: r + "/pulls/comments/{comment_id}", do: s.deleteComment},
 		{method: "GET", path: r + "/pulls/{pull_number}", do: s.getPull},
 		{method: "PATCH", path: r + "/pulls/{pull_number}", do: s.editPull},
 		{method: "GET", path: r + "/pulls/{pull_number}/comments", do: s.listLines},
@@ -103,6 +106,55 @@ func (rt *route) matches(got []string) (map[string]string, bool) {
 		}
 	}
 	return params, len(want) == len(got)
+}
+
+// find finds what the path of a request names, and says whether it is there.
+func (c *call) find() bool {
+	number := func(names ...string) (n int64) {
+		for _, name := range names {
+			n, _ = strconv.ParseInt(cmp.Or(c.params[name], fmt.Sprint(n)), 10, 64)
+		}
+		return n
+	}
+	pull, comment, review, job := number("pull_number", "issue_number"), number("comment_id"), number("review_id"),
+		number("job_id")
+	if c.repo == nil {
+		return true
+	}
+	c.pull = c.repo.find(int(pull))
+	onLines := strings.Contains(c.r.URL.Path, "/pulls/")
+	for _, p := range c.repo.pulls {
+		if pull != 0 && p != c.pull {
+			continue
+		}
+		for _, v := range p.comments {
+			if v.id == comment && !onLines {
+				c.pull, c.comment = p, v
+			}
+		}
+		for _, v := range p.lines {
+			if v.id == comment && onLines {
+				c.pull, c.comment, c.line = p, &v.comment, v
+			}
+		}
+		for _, v := range p.reviews {
+			if v.id == review {
+				c.review = v
+			}
+		}
+	}
+	for _, j := range c.repo.jobs {
+		if j.id == job {
+			c.job = j
+		}
+	}
+	for name, found := range map[string]bool{"pull_number": c.pull != nil, "issue_number": c.pull != nil,
+		"comment_id": c.comment != nil, "review_id": c.review != nil, "job_id": c.job != nil} {
+		if _, named := c.params[name]; named && !found {
+			return false
+		}
+	}
+	return true
 }
 
 func readBody(r *http.Request) ([]byte, error) {

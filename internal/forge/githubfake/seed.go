@@ -41,14 +41,7 @@ func (s *Server) Seed(ctx context.Context, owner, name, author string, pulls int
 
 // Say has somebody comment on a pull request.
 func (s *Server) Say(owner, name string, number int, author, body string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.repos[owner+"/"+name]
-	p := r.find(number)
-	p.comments = append(p.comments, &comment{id: s.id(), author: author, body: body, created: s.time(), updated: s.time()})
-	p.updated = s.time()
-	r.version++
-	s.hook(r, "issue_comment", "created", p, nil)
+	s.change(owner, name, func(r *repo) { s.say(r, r.find(number), author, body) })
 }
 
 // SayLine has somebody post a review with one comment on a line of a.txt, as Seed makes it.

@@ -180,6 +180,15 @@ func (s *Server) AddRepo(ctx context.Context, owner, name string, writers ...str
 	return nil
 }
 
+// change changes a repository.
+func (s *Server) change(owner, name string, do func(*repo)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repos[owner+"/"+name]
+	r.version++
+	do(r)
+}
+
 // Dir is where a repository is, for tests that look at what was pushed.
 func (s *Server) Dir(owner, name string) string { return filepath.Join(s.dir, owner, name+".git") }
 
@@ -198,9 +207,16 @@ type call struct {
 	body   []byte
 	who    token
 	params map[string]string
-	repo   *repo
 	base   string // of the addresses in answers
 	header http.Header
+
+	// What the path names.
+	repo    *repo
+	pull    *pull
+	comment *comment
+	line    *lineComment // the same, if it is on a line
+	review  *review
+	job     *job
 }
 
 // answer is a status and a value that the schema completes.
@@ -210,6 +226,12 @@ type answer struct {
 }
 
 func fail(status int, message string) answer { return answer{status, object{"message": message}} }
+
+// posted reads a body, whose form the contract has checked.
+func posted[T any](c *call) (in T) {
+	_ = json.Unmarshal(c.body, &in)
+	return in
+}
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
@@ -307,6 +329,12 @@ func (s *Server) handle(c *call, rt *route) answer {
 		for _, p := range c.repo.pulls {
 			s.refresh(c.ctx, c.repo, p)
 		}
+	}
+	if !c.find() {
+		return fail(http.StatusNotFound, "Not Found")
+	}
+	if len(c.body) > 0 && !json.Valid(c.body) {
+		return fail(http.StatusBadRequest, "Problems parsing JSON")
 	}
 	if c.who.readOnly && c.r.Method != http.MethodGet {
 		c.header.Set("X-Accepted-GitHub-Permissions", "pull_requests=write")

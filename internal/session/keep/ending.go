@@ -49,7 +49,7 @@ func (e ending) judge() (store.State, store.Cause, string) {
 	case e.Question != "":
 		return store.Waiting, "", ""
 	case e.Unpublished != nil:
-		return store.Failed, "", "its work could not be kept"
+		return store.Failed, "", "its work could not be read"
 	case e.succeeded():
 		return store.Done, "", ""
 	case e.Finished.Outcome == event.Limit:

@@ -67,7 +67,7 @@ func TestJudge(t *testing.T) {
 			Error: "\x1b[31mred"}}, store.Failed,
 			"the agent failed: \ufffd[31mred"},
 		{"done, but its work could not be kept", ending{Ran: true, Unpublished: exit}, store.Failed,
-			"its work could not be kept"},
+			"its work could not be read"},
 		{"exit before the agent is not the agent's", ending{Err: exit}, store.Failed, "claude: exit status 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,67 @@
+package inside
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cco-dev/cco/internal/tree"
+)
+
+// openView makes a repository of cco's own, which shows by links what the agent's holds: refs, logs, objects, where its
+// history is cut. None of its settings is among that, so that no hook, filter, attribute or include of the agent's can
+// run, be waited for or change what is kept. What git can't read by it is for a person: it is not dug for.
+func openView(j Job) (work repo, leave func(), err error) {
+	theirs := filepath.Join(j.Workspace, ".git")
+	dir, err := os.MkdirTemp("", "cco-view-")
+	if err != nil {
+		return work, nil, err
+	}
+	leave = func() { _ = tree.Remove(dir) }
+	if err := fillView(dir, theirs, j); err != nil {
+		leave()
+		return work, nil, fmt.Errorf("git can't read .git: %w", err)
+	}
+	work = repo{dir: j.Workspace, gitDir: dir}
+	if j.Store != "" {
+		work.env = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(j.Store, "objects")}
+	}
+	return work, leave, nil
+}
+
+func fillView(dir, theirs string, j Job) error {
+	if info, err := os.Lstat(theirs); err != nil || !info.IsDir() {
+		return errors.Join(err, errors.New("it is not a directory"))
+	}
+	for name, kind := range map[string]fs.FileMode{"objects": fs.ModeDir, "refs": fs.ModeDir, "logs": fs.ModeDir, "worktrees": fs.ModeDir,
+		"packed-refs": 0, "shallow": 0} {
+		info, err := os.Lstat(filepath.Join(theirs, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && (name == "objects" || name == "refs"):
+			return fmt.Errorf("it has no %s", name)
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case info.Mode().Type() != kind: // a link could lead to a repository of the user's
+			return fmt.Errorf("%s is something else than git makes", name)
+		}
+		if err := os.Symlink(filepath.Join(theirs, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	head, err := readSmall(filepath.Join(theirs, "HEAD"))
+	if err != nil || strings.TrimSpace(head) == "" {
+		head = "ref: refs/heads/" + j.Branch + "\n"
+	}
+	// What the user or the agent has excluded for this clone alone is no work.
+	exclude, _ := readUpTo(filepath.Join(theirs, "info", "exclude"), maxExclude)
+	return errors.Join(os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
+		os.WriteFile(filepath.Join(dir, "config"), []byte(coreText(j, false)), 0o600), os.Mkdir(filepath.Join(dir, "info"), 0o700),
+		os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(exclude), 0o600))
+}
+
+const maxExclude = 1 << 20 // bytes
