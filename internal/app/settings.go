@@ -67,8 +67,8 @@ type KeyPlace struct {
 
 // SetKey keeps a provider's key in the keyring, or in a file, and says in the user's settings where it is. The place is
 // found before the key is read. Where there is no keyring, offer may allow a file.
-func (a *App) SetKey(ctx context.Context, provider string, bearer, inFile bool, offer func(KeyPlace, error) (bool, error),
-	read func() (string, error)) (at KeyPlace, err error) {
+func (a *App) SetKey(ctx context.Context, provider string, bearer, inFile bool,
+	offer func(KeyPlace, error) (bool, error), read func() (string, error)) (at KeyPlace, err error) {
 	p, err := broker.FindProvider(provider)
 	if err != nil {
 		return at, err
