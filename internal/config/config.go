@@ -36,10 +36,11 @@ type Config struct {
 
 	Terminal Terminal
 
-	View    View
-	Network Network
-	Keys    map[string]Key // of models, by the name of their provider
-	Agents  map[string]OwnAgent
+	View     View
+	Network  Network
+	Keys     map[string]Key    // of models, by the name of their provider
+	Gateways map[string]string // to them
+	Agents   map[string]OwnAgent
 }
 
 // OwnAgent is an agent of the user's own that speaks the Agent Client Protocol.

@@ -197,7 +197,7 @@ func keys(backends []box.Backend) []key {
 			fewer(func(c *Config) *[]string { return &c.Network.Sets })},
 		{"network.record_bodies", "", "record the text of model requests too",
 			flag(func(c *Config) *bool { return &c.Network.RecordBodies }), tightenRecord},
-	}, ownKeys(backends), modelKeys())
+	}, ownKeys(backends), models())
 }
 
 // agents are those that cco can start: it installs them, or they are part of it.

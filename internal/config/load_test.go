@@ -156,6 +156,10 @@ record_bodies = true
 anthropic = {command = ["pass", "anthropic"], bearer = true}
 openai = {env = "WORK_KEY"}
 gemini = {file = "~/keys/gemini"}
+[gateways]
+anthropic = "https://gateway.example"
+openai = "https://gateway.example/v1"
+gemini = "http://127.0.0.1:8080"
 `
 
 func TestUserFileSetsEverything(t *testing.T) {
@@ -193,6 +197,8 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 
 		Network: Network{Mode: "open", Allow: []string{"mirror.example"}, Sets: []string{"npm", "go"}, RecordBodies: true},
+		Gateways: map[string]string{"anthropic": "https://gateway.example", "openai": "https://gateway.example/v1",
+			"gemini": "http://127.0.0.1:8080"},
 		Keys: map[string]Key{
 			"anthropic": {Command: Command{Argv: []string{"pass", "anthropic"}}, Bearer: true}, "openai": {Env: "WORK_KEY"},
 			"gemini": {File: home + "/keys/gemini"},
