@@ -21,6 +21,9 @@ type Adapter struct {
 	Command func(Task) Command
 	// Events is a new decoder for the output of one headless run.
 	Events func(event.Start) event.Decoder
+	// Record is what its CLI writes down of a conversation on a terminal: a pattern of files below its home, and what
+	// reads their lines. It is nil for one that does not.
+	Record func() (files string, read event.Recorder)
 	// Settings are put into the home of every box.
 	Settings []File
 	// Hook is how the guard stands in its settings, nil for an agent whose calls are not asked about.
@@ -41,6 +44,11 @@ func (a Adapter) Provider() string { return a.Row.Provider }
 
 // Package is where the program comes from, zero for an agent that is part of cco.
 func (a Adapter) Package() roster.Package { return a.Row.Package }
+
+// recorded is an adapter's Record.
+func recorded(files string, read func() event.Recorder) func() (string, event.Recorder) {
+	return func() (string, event.Recorder) { return files, read() }
+}
 
 // row is an adapter's row, which it can't be without.
 func row(name string) roster.Row {

@@ -12,6 +12,7 @@ import (
 // claude is Claude Code.
 func claude() Adapter {
 	return Adapter{Row: row("claude"), Command: claudeCommand, Events: event.NewClaude, Hook: settings.Claude(),
+		Record: recorded(".claude/projects/*/*.jsonl", event.RecordClaude),
 		// A shell in a box has no directory of its own for claude, and then the answers stand in the home.
 		Settings: []File{{Path: ".claude/settings.json", Data: claudeHome},
 			{Path: ".claude.json", Data: encode(claudeAnswers())}}}

@@ -9,7 +9,8 @@ import (
 
 // codex is OpenAI's Codex CLI.
 func codex() Adapter {
-	return Adapter{Row: row("codex"), Command: codexCommand, Events: event.NewCodex, Hook: settings.Codex()}
+	return Adapter{Row: row("codex"), Command: codexCommand, Events: event.NewCodex, Hook: settings.Codex(),
+		Record: recorded(".codex/sessions/*/*/*/*.jsonl", event.RecordCodex)}
 }
 
 func codexCommand(t Task) Command {

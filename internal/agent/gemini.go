@@ -10,6 +10,7 @@ import (
 // gemini is Google's Gemini CLI.
 func gemini() Adapter {
 	return Adapter{Row: row("gemini"), Command: geminiCommand, Events: event.NewGemini, Hook: settings.Gemini(),
+		Record:   recorded(".gemini/tmp/*/chats/*.jsonl", event.RecordGemini),
 		Settings: []File{{Path: ".gemini/settings.json", Data: geminiHome}}}
 }
 

@@ -10,6 +10,7 @@ import (
 // which takes 15 seconds of a core, or a minute where npm can't be reached.
 func opencode() Adapter {
 	return Adapter{Row: row("opencode"), Command: opencodeCommand, Events: event.NewOpencode, Hook: settings.Opencode(),
+		Record: recorded(".local/share/opencode/cco-record.jsonl", event.RecordOpencode),
 		Settings: []File{
 			{Path: ".config/opencode/package-lock.json",
 				Data: []byte(`{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}` + "\n")},

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/doctor"
@@ -17,7 +19,7 @@ import (
 )
 
 // Diagnose checks this machine.
-func (a *App) Diagnose(ctx context.Context) ([]doctor.Check, error) {
+func (a *App) Diagnose(ctx context.Context, offline bool) ([]doctor.Check, error) {
 	boxes, err := a.Boxes()
 	if err != nil {
 		return nil, err
@@ -34,8 +36,31 @@ func (a *App) Diagnose(ctx context.Context) ([]doctor.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doctor.Run(ctx, doctor.Input{Data: a.Dirs.Data, Tool: tool, Guard: guard, Self: self,
-		Backends: checked(boxes), Default: DefaultBackend(), Agents: own}), nil
+	checks := doctor.Run(ctx, doctor.Input{Data: a.Dirs.Data, Tool: tool, Guard: guard, Self: self,
+		Backends: checked(boxes), Default: DefaultBackend(), Agents: own})
+	return append(checks, a.checkKeys(ctx, own.All(), offline)...), nil
+}
+
+// checkKeys tries the keys of the agents that are installed, each once. One that is missing stops nothing else.
+func (a *App) checkKeys(ctx context.Context, agents []agent.Adapter, offline bool) (checks []doctor.Check) {
+	cfg, err := a.ConfigIn(RepoTop(a.Dir))
+	if err != nil {
+		return []doctor.Check{{Name: "keys", Level: doctor.Fail, Detail: err.Error()}}
+	}
+	tried := map[string]bool{"": true}
+	for _, ad := range agents {
+		if _, err := install.Find(ctx, a.Dirs.Data, ad); err != nil || tried[ad.Provider()] {
+			continue
+		}
+		tried[ad.Provider()] = true
+		c := a.checkKey(ctx, ad, offline)
+		c.Name = "key for " + ad.Provider()
+		if _, err := a.upstream(ad.Provider(), ad.Name(), cfg); err != nil {
+			c.Level = doctor.Warn
+		}
+		checks = append(checks, c)
+	}
+	return checks
 }
 
 // checked are the backends that the doctor tries: the others start an engine or a machine.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,9 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("agent %s: no key for %s: none of %s is set. Set one of them, or say where the key is with "+
-		"keys.%s in %s, or set %s to a gateway on this machine that needs none",
-		e.agent, e.provider.Name, strings.Join(e.provider.KeyVars, ", "), e.provider.Name, e.settings, e.provider.BaseVar)
+		"keys.%s in %s (`cco keys set %s` does), or set %s to a gateway on this machine that needs none",
+		e.agent, e.provider.Name, strings.Join(e.provider.KeyVars, ", "), e.provider.Name, e.settings, e.provider.Name,
+		e.provider.BaseVar)
 }
 
 // ClosedError says that an agent can't reach its model because its box has no network.
@@ -81,7 +83,7 @@ func (a *App) upstream(provider, agentName string, cfg config.Config) (up broker
 	if up.Provider, err = broker.FindProvider(provider); err != nil {
 		return up, err
 	}
-	if base := a.Env(up.Provider.BaseVar); base != "" {
+	if base := a.gateway(up.Provider, cfg); base != "" {
 		if up.Base, err = url.Parse(base); err != nil {
 			return up, fmt.Errorf("%s: not a URL", up.Provider.BaseVar) // its error may hold a password
 		}
@@ -95,6 +97,12 @@ func (a *App) upstream(provider, agentName string, cfg config.Config) (up broker
 	}
 	up.Fetch = func(ctx context.Context) (broker.Key, error) { return broker.LoadKey(ctx, source, a.Env) }
 	return up, source.Check(a.Env)
+}
+
+// gateway is the address at which a provider is reached, "" for its own: as its variable says, or else the user's
+// settings.
+func (a *App) gateway(p broker.Provider, cfg config.Config) string {
+	return cmp.Or(a.Env(p.BaseVar), cfg.Gateways[p.Name])
 }
 
 // keySource is where a provider's key is: as the user's settings say, or else in the first of its variables that is

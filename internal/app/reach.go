@@ -130,7 +130,7 @@ func (a *App) Reach(_ context.Context, cfg config.Config, name string) (Reachabl
 	for _, ag := range agents.All() {
 		if p, err := broker.FindProvider(ag.Provider()); err == nil {
 			base := p.Base
-			if u, err := url.Parse(a.Env(p.BaseVar)); err == nil && u.Host != "" {
+			if u, err := url.Parse(a.gateway(p, cfg)); err == nil && u.Host != "" {
 				base = u.Redacted()
 			}
 			l.Allowed = append(l.Allowed, Permit{

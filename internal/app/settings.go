@@ -1,13 +1,19 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Settings are all settings that hold in the current directory, and where each comes from.
@@ -52,37 +58,63 @@ func keyringName(provider string) string { return "cco/" + provider }
 // MaxKey bounds what is read as a key.
 const MaxKey = 16 << 10
 
-// SetKey puts a provider's key into the keyring, and says so in the user's settings.
-func (a *App) SetKey(ctx context.Context, provider string, bearer bool, read func() (string, error)) (string, error) {
+// KeyPlace is where a key is kept: the keyring, or a file that only the user can read.
+type KeyPlace struct {
+	Provider string `json:"provider"`
+	Keyring  string `json:"keyring,omitempty"`
+	File     string `json:"file,omitempty"`
+}
+
+// SetKey keeps a provider's key in the keyring, or in a file, and says in the user's settings where it is. The place is
+// found before the key is read. Where there is no keyring, offer may allow a file.
+func (a *App) SetKey(ctx context.Context, provider string, bearer, inFile bool,
+	offer func(KeyPlace, error) (bool, error), read func() (string, error)) (at KeyPlace, err error) {
 	p, err := broker.FindProvider(provider)
 	if err != nil {
-		return "", &UsageError{err}
+		return at, err
+	}
+	at = KeyPlace{Provider: p.Name, File: filepath.Join(a.Dirs.Config, "keys", p.Name)}
+	if !inFile {
+		if err := broker.FindKeyring(ctx); err == nil {
+			at.Keyring, at.File = keyringName(p.Name), ""
+		} else if yes, asked := offer(at, err); asked != nil || !yes {
+			return at, cmp.Or(asked, err)
+		}
 	}
 	secret, err := read()
 	if err != nil {
-		return "", err
+		return at, err
 	}
 	k, err := broker.NewKey(secret, bearer)
 	if err != nil {
-		return "", err
+		return at, err
 	}
-	name := keyringName(p.Name)
-	err = broker.StoreKey(ctx, name, k)
-	if missing, ok := errors.AsType[*broker.NoKeyringError](err); ok {
-		return "", fmt.Errorf("%w: install it (Debian has it in libsecret-tools), or keep the key in a file that only you "+
-			"can read and name that: `cco config set keys.%s '{ file = \"~/FILE\" }'`", missing, p.Name)
+	if err := keep(ctx, at, strings.TrimSpace(secret), k); err != nil {
+		return at, err
 	}
-	if err != nil {
-		return "", err
+	source := broker.KeySource{Keyring: at.Keyring, File: at.File}
+	if _, err := broker.LoadKey(ctx, source, a.Env); err != nil {
+		return at, fmt.Errorf("the key was stored, but can't be read again: %w", err)
 	}
-	if _, err := broker.LoadKey(ctx, broker.KeySource{Keyring: name}, a.Env); err != nil {
-		return "", fmt.Errorf("the key was stored, but can't be read again: %w", err)
+	value := "{ keyring = " + strconv.Quote(at.Keyring)
+	if at.File != "" {
+		value = "{ file = " + strconv.Quote(at.File)
 	}
-	value := `{ keyring = "` + name + `" }`
 	if bearer {
-		value = `{ keyring = "` + name + `", bearer = true }`
+		value += ", bearer = true"
 	}
-	return name, config.Set(a.sources(""), "keys."+p.Name, []string{value})
+	return at, config.Set(a.sources(""), "keys."+p.Name, []string{value + " }"})
+}
+
+// keep puts a key into its place.
+func keep(ctx context.Context, at KeyPlace, secret string, k broker.Key) error {
+	if at.File != "" {
+		return errors.Join(os.MkdirAll(filepath.Dir(at.File), 0o700), whole.Write(at.File, []byte(secret+"\n"), 0o600))
+	}
+	if err := broker.StoreKey(ctx, at.Keyring, k); err != nil {
+		return fmt.Errorf("%w; `cco keys set %s --file` keeps it in a file", err, at.Provider)
+	}
+	return nil
 }
 
 // Providers are the model services that keys can be for.

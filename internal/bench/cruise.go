@@ -186,8 +186,8 @@ func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) er
 		MaxRounds: 5, MaxCost: 20, Timeout: 24 * time.Hour, Checks: cruise.ChecksNone,
 	})
 	now := time.Now().UTC()
-	st.Stage, st.Meta, st.Head = cruise.StageEnded, cruise.Metadata{Title: branch, Branch: branch}, c.head
-	st.Started, st.LastActivity, st.Backoff = now, now, cruise.Backoff{Secs: wait}
+	st.Stage, st.Meta, st.Head.Commit = cruise.StageEnded, cruise.Metadata{Title: branch, Branch: branch}, c.head
+	st.Started, st.LastActivity, st.Looks.Backoff = now, now, cruise.Backoff{Secs: wait}
 	if pr > 0 {
 		st.Stage = cruise.StageWatch
 		st.PR = &cruise.PullRequest{Number: pr, URL: fmt.Sprintf("%s/ada/demo/pull/%d", c.fake.URL(), pr)}
@@ -264,7 +264,7 @@ func (c *cruising) waiting(ctx context.Context, pid int) error {
 	for i := range waitingPhases {
 		if err := until(ctx, 100*time.Millisecond, func() (bool, error) {
 			st, err := c.state(ctx, fmt.Sprintf("%08x", 0xa0000000+i))
-			return !st.NextLook.IsZero(), err
+			return !st.Looks.Next.IsZero(), err
 		}); err != nil {
 			return err
 		}

@@ -153,6 +153,22 @@ func (s KeySource) read(ctx context.Context, getenv func(string) string) (secret
 	}
 }
 
+// FindKeyring says what is in the way of keeping a key in the system's keyring, without storing one.
+func FindKeyring(ctx context.Context) error {
+	argv := keyringCommand("cco/none")
+	ctx, cancel := context.WithTimeout(ctx, keyCmdLimit)
+	defer cancel()
+	said := &bounded{most: maxKey, full: cancel}
+	err := proc.Run(ctx, proc.Cmd{Argv: argv, Stdout: io.Discard, Stderr: said})
+	switch {
+	case errors.Is(err, proc.ErrNotFound):
+		return &NoKeyringError{Program: argv[0]}
+	case err != nil && !keyringIsThere(said.buf.String()):
+		return &NoKeyringError{Program: argv[0], There: true}
+	}
+	return nil
+}
+
 // StoreKey puts a key into the system's keyring. The program for that gets it on its standard input.
 func StoreKey(ctx context.Context, name string, k Key) error {
 	argv, said := keyringStore(name, k.reveal())
@@ -161,17 +177,25 @@ func StoreKey(ctx context.Context, name string, k Key) error {
 	err := proc.Run(ctx, proc.Cmd{Argv: argv, Stdin: strings.NewReader(said), Stdout: io.Discard, Stderr: io.Discard})
 	switch {
 	case errors.Is(err, proc.ErrNotFound):
-		return &NoKeyringError{argv[0]}
+		return &NoKeyringError{Program: argv[0]}
 	case proc.Code(err) > 0:
 		return fmt.Errorf("%s: exit status %d: is there a keyring, and is it unlocked?", argv[0], proc.Code(err))
 	}
 	return err
 }
 
-// NoKeyringError says that the system's program for its keyring is missing.
-type NoKeyringError struct{ Program string }
+// NoKeyringError says that the system's program for its keyring is missing, or finds none.
+type NoKeyringError struct {
+	Program string
+	There   bool
+}
 
-func (e *NoKeyringError) Error() string { return e.Program + " is not installed" }
+func (e *NoKeyringError) Error() string {
+	if e.There {
+		return e.Program + " finds no keyring that is unlocked"
+	}
+	return e.Program + " is not installed"
+}
 
 func readKeyFile(path string) (string, error) {
 	f, err := os.Open(path)

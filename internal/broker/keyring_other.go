@@ -18,3 +18,6 @@ func keyringStore(name, secret string) (argv []string, said string) {
 	service, account, _ := strings.Cut(name, "/")
 	return []string{"secret-tool", "store", "--label=" + name, "service", service, "account", account}, secret
 }
+
+// keyringIsThere judges what was said when nothing was found: a keyring that has no such key says nothing.
+func keyringIsThere(said string) bool { return said == "" }

@@ -50,7 +50,14 @@ func FindProvider(name string) (Provider, error) {
 			return p, nil
 		}
 	}
-	return Provider{}, fmt.Errorf("no model provider %q: there are anthropic, openai and gemini", name)
+	return Provider{}, &UnknownProviderError{name}
+}
+
+// UnknownProviderError says that there is no provider of that name.
+type UnknownProviderError struct{ Name string }
+
+func (e *UnknownProviderError) Error() string {
+	return fmt.Sprintf("no model provider %q: there are anthropic, openai and gemini", e.Name)
 }
 
 // oauthBeta is what Anthropic wants along with a subscription's token, as its own CLI sends it.

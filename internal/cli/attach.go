@@ -90,7 +90,7 @@ func (a *commands) shown(ctx context.Context, s *session.Service, rec store.Sess
 	letGo := false
 	link, err := s.Dial(ctx, rec.ID)
 	if err == nil {
-		letGo, err = a.watch(link, rec, how)
+		letGo, err = a.watch(ctx, s, link, rec, how)
 	}
 	a.IO.Settle()
 	now, getErr := s.Get(ctx, rec.ID)
@@ -121,7 +121,8 @@ func (a *commands) shown(ctx context.Context, s *session.Service, rec store.Sess
 }
 
 // watch shows a session until it ends or the user leaves, and gives the terminal back before it prints anything.
-func (a *commands) watch(link *session.Link, rec store.Session, how showing) (letGo bool, err error) {
+func (a *commands) watch(ctx context.Context, s *session.Service, link *session.Link, rec store.Session,
+	how showing) (letGo bool, err error) {
 	v := &view{a: a, out: a.IO.Out, since: how.since, now: how.now, agent: rec.Agent}
 	if how.asJSON {
 		v.out = a.IO.Err
@@ -133,10 +134,12 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 		if err := link.Take(keyboard.name); err != nil {
 			return false, err
 		}
+		a.IO.Say("%s leaves %s at work", how.terminal.DetachKey, rec.Agent)
 		if v.console, err = a.console(how.terminal, func(cols, rows int) { _ = link.Resize(cols, rows) }); err != nil {
 			return false, err
 		}
-		leave = v.console.giveBack
+		named := v.console.entitle(ctx, s, rec.ID)
+		leave = func() { named(); v.console.giveBack() }
 		keys := &vt.Keys{Watch: []vt.Key{how.terminal.DetachKey, vt.CtrlC}}
 		go readKeys(v.console.tty, keys, v.console.read, typing(link, how.terminal.DetachKey))
 	case a.IO.InTTY && !how.detach:
@@ -145,9 +148,7 @@ func (a *commands) watch(link *session.Link, rec store.Session, how showing) (le
 		}
 	}
 	stop := a.passInterrupts(link, rec.ID, how)
-	if v.console == nil {
-		defer v.clock()()
-	}
+	defer v.clock()()
 	err = link.Follow(func(e session.Event) error {
 		if keyboard.lost(e) {
 			return errTaken

@@ -211,9 +211,9 @@ func (r *evalRun) seesATrap() {
 // systemAt names the directory in which everything lands that the test and its calls change of the system.
 const systemAt = "CCO_EVAL_SYSTEM"
 
-// overTheSystem runs this test once more, with a layer over each directory of the system, and processes of its own: what
-// others on the machine do meanwhile is in none of them, and whether they run makes no call succeed without a cage. Only
-// root could change something there.
+// overTheSystem runs this test once more, with a layer over each directory of the system and processes of its own: what
+// others on the machine do meanwhile is in none of them, and no call succeeds without a cage because they run.
+// Root alone could change something there.
 func overTheSystem(t *testing.T) {
 	t.Helper()
 	dir := must.Get(os.MkdirTemp(*below, "cage-system-"))(t) //nolint:usetesting // below is not below a layer

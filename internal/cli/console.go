@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/config"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/term"
 	"github.com/cco-dev/cco/internal/vt"
 )
@@ -61,6 +63,38 @@ func (c *console) show(data []byte, past bool) {
 	defer c.mu.Unlock()
 	c.filter.Deaf = past
 	_, _ = c.out.Write(c.filter.Pass(data))
+}
+
+// titleTime is how often is looked whether the title still tells the truth.
+const titleTime = 2 * time.Second
+
+// entitle keeps the state and the cost of a session in the terminal's title.
+func (c *console) entitle(ctx context.Context, s *session.Service, id string) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(titleTime)
+		defer tick.Stop()
+		for before := ""; ctx.Err() == nil; {
+			now, err := s.Store.Session(ctx, id)
+			title := "cco " + id + " " + string(now.State)
+			if now.Spent.Cost > 0 {
+				title += " " + dollarWords(now.Spent.Cost, now.Spent.Estimate)
+			}
+			if err == nil && title != before {
+				before = title
+				c.mu.Lock()
+				_, _ = c.out.Write(c.filter.Name(title))
+				c.mu.Unlock()
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // readKeys calls do for typed keys and for answers of the terminal, until do returns false or the console is given

@@ -10,18 +10,21 @@ import (
 )
 
 func doctorCommand(a *commands) *cobra.Command {
-	var asJSON bool
+	var offline, asJSON bool
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check this machine, and say how to mend what is missing", Args: AtMost(0),
-		Example: "  cco doctor\n  cco doctor --json",
+		Long: `Check this machine: git, room on the disk, what isolates boxes, agents, and the keys of
+those that are installed, which their providers are asked about at no cost.`,
+		Example: "  cco doctor\n  cco doctor --offline --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			checks, err := a.Diagnose(cmd.Context())
+			checks, err := a.Diagnose(cmd.Context(), offline)
 			if err != nil {
 				return err
 			}
 			return a.diagnosis(checks, asJSON)
 		},
 	}
+	c.Flags().BoolVar(&offline, "offline", false, "ask no provider")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

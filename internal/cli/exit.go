@@ -8,6 +8,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/gate"
@@ -92,6 +93,7 @@ func classes() []class {
 		{exitUsage, as[*config.UnknownError]},
 		{exitUsage, as[*config.ValueError]},
 		{exitUsage, as[*agent.NotFoundError]},
+		{exitUsage, as[*broker.UnknownProviderError]},
 		{exitUsage, as[*install.UnknownVersionError]},
 		{exitUsage, as[*install.UnknownPlatformError]},
 		{exitUsage, as[*install.NothingError]},

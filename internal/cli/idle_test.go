@@ -112,6 +112,39 @@ func TestAnAgentAtItsPromptIsIdle(t *testing.T) {
 	d.is("killed")
 }
 
+// slow is a stand-in that takes its time to begin.
+const slow = hooked + `until test -e "$CCO_EXCHANGE/begin"; do sleep 0.1; done
+printf '\033]2;its own title\007'
+turn begun; echo WORKING; read -r line; turn ended; echo RESTING; read -r line
+`
+
+// Guards against a terminal that stands empty while a slow program starts, that does not say how it is left, and whose
+// title says nothing of its session, or says it for ever.
+func TestATerminalSaysWhatItsSessionDoes(t *testing.T) {
+	d := deskWith(t, slow)
+	title := func() string { return strings.TrimSpace(d.tmux("display", "-p", "#{pane_title}")) }
+	before := title()
+	d.clear()
+	d.types("cco box push a.md --agent claude")
+	d.await("how it is left", d.shows("cco: Ctrl-] leaves claude at work"))
+	d.await("that it starts", d.shows("starting claude, "))
+	d.is("running")
+	id, _ := d.newest()
+	d.await("a title", func() bool { return title() == "cco "+id+" running" })
+	d.write("data/cco/exchange/"+id+"/begin", "")
+	d.await("its first words", d.shows("\nWORKING"))
+	if d.shows("starting claude")() {
+		t.Errorf("it still starts:\n%s", d.screen())
+	}
+	d.types("go")
+	d.await("another title", func() bool { return title() == "cco "+id+" idle" })
+	d.leaves()
+	if after := title(); after != before {
+		t.Errorf("the title is %q, and was %q", after, before)
+	}
+	d.run("cco", "box", "kill", id)
+}
+
 // Guards against finished work that is in no list, that a pull waits for in vain, and that has to be killed.
 func TestTheWorkOfAnIdleAgentIsTaken(t *testing.T) {
 	d := deskWith(t, unwatched)

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
@@ -101,6 +103,9 @@ func (a *commands) meant(ctx context.Context, err error) []string {
 	}
 	if e, ok := errors.AsType[*agent.NotFoundError](err); ok {
 		return suggestions(e.Name, e.There)
+	}
+	if e, ok := errors.AsType[*broker.UnknownProviderError](err); ok {
+		return suggestions(e.Name, app.Providers())
 	}
 	if e, ok := errors.AsType[*config.UnknownError](err); ok {
 		return near(e.Name, a.settingNames)

@@ -25,6 +25,7 @@ type view struct {
 	now    time.Time // earlier events are only replayed
 
 	console *console   // the user's terminal, which shows the agent's; nil shows it as text
+	drawn   bool       // the agent has drawn there
 	screen  *vt.Screen // of an agent's terminal that is shown as text
 	keep    int        // how many scrolled-off lines the agent may still erase
 	at      time.Time  // of the event that is shown
@@ -68,13 +69,16 @@ func (v *view) show(e session.Event) {
 	}
 	switch e.Kind {
 	case session.KindStep:
-		if v.console == nil && !v.hidden() {
+		if !v.drawn && !v.hidden() {
 			v.status = safetext.Text(e.Text)
 			v.a.IO.Progress("%s", safetext.Text(e.Text))
 		}
 	case session.KindAgent:
 		v.agent = e.Text
 		v.began, v.status = e.At, v.agent+" is at work"
+		if v.console != nil {
+			v.status = "starting " + v.agent
+		}
 	case session.KindEnd:
 		v.began = time.Time{}
 	case session.KindDoor:
@@ -111,6 +115,7 @@ func (v *view) terminal(e session.Event) bool {
 	case session.KindTTY:
 		v.a.IO.Settle()
 		if v.console != nil {
+			v.drawn = true
 			v.console.show(e.Data, e.At.Before(v.now))
 			return true
 		}

@@ -29,7 +29,7 @@ func (v *view) clock() (stop func()) {
 func (v *view) tick(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.began.IsZero() {
+	if !v.began.IsZero() && !v.drawn {
 		v.live(now)
 	}
 }

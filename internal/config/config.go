@@ -36,10 +36,11 @@ type Config struct {
 
 	Terminal Terminal
 
-	View    View
-	Network Network
-	Keys    map[string]Key // of models, by the name of their provider
-	Agents  map[string]OwnAgent
+	View     View
+	Network  Network
+	Keys     map[string]Key    // of models, by the name of their provider
+	Gateways map[string]string // to them
+	Agents   map[string]OwnAgent
 }
 
 // OwnAgent is an agent of the user's own that speaks the Agent Client Protocol.
@@ -61,6 +62,8 @@ type View struct {
 type Cruise struct {
 	Model string   // that names phases; "" is a small one of the planner's provider
 	Bots  []string // accounts on forges that are programs, and give no work
+
+	PollMin, PollMax time.Duration // how often a phase looks at its request: 5 seconds to 300 where they are 0
 }
 
 // Engine says where phases live.

@@ -138,6 +138,10 @@ func keys(backends []box.Backend) []key {
 
 		{"cruise.model", "CCO_CRUISE_MODEL", "the model that names phases; by default a small one",
 			text(func(c *Config) *string { return &c.Cruise.Model }), nil},
+		{"cruise.poll_min", "", "how soon a phase looks at its request again after news; by default 5s",
+			duration(func(c *Config) *time.Duration { return &c.Cruise.PollMin }), nil},
+		{"cruise.poll_max", "", "how long it waits at most without news; by default 5m",
+			duration(func(c *Config) *time.Duration { return &c.Cruise.PollMax }), nil},
 		{"cruise.bots", "", "accounts on forges that are programs, and give no work",
 			texts(func(c *Config) *[]string { return &c.Cruise.Bots }), nil},
 
@@ -202,7 +206,7 @@ func keys(backends []box.Backend) []key {
 			fewer(func(c *Config) *[]string { return &c.Network.Sets })},
 		{"network.record_bodies", "", "record the text of model requests too",
 			flag(func(c *Config) *bool { return &c.Network.RecordBodies }), tightenRecord},
-	}, ownKeys(backends), modelKeys())
+	}, ownKeys(backends), models())
 }
 
 // agents are those that cco can start: it installs them, or they are part of it.

@@ -121,6 +121,8 @@ detach_key = "Ctrl-Q"
 [cruise]
 model = "small"
 bots = ["lint"]
+poll_min = "10s"
+poll_max = "10m"
 
 [engine]
 temporal = "temporal.example:7233"
@@ -158,6 +160,10 @@ record_bodies = true
 anthropic = {command = ["pass", "anthropic"], bearer = true}
 openai = {env = "WORK_KEY"}
 gemini = {file = "~/keys/gemini"}
+[gateways]
+anthropic = "https://gateway.example"
+openai = "https://gateway.example/v1"
+gemini = "http://127.0.0.1:8080"
 `
 
 func TestUserFileSetsEverything(t *testing.T) {
@@ -174,7 +180,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 				"provision.scripts": []string{home + "/setup.sh"}, "provision.containers": true}},
 		Terminal: Terminal{Clipboard: true, DetachKey: 'q'},
 
-		Cruise: Cruise{Model: "small", Bots: []string{"lint"}},
+		Cruise: Cruise{Model: "small", Bots: []string{"lint"}, PollMin: 10 * time.Second, PollMax: 10 * time.Minute},
 		Engine: Engine{Temporal: "temporal.example:7233", Namespace: "cco", APIKey: Key{File: home + "/keys/temporal"},
 			CA: home + "/ca.pem", Cert: home + "/cert.pem", Own: home + "/cert.key", Accept: []string{Plaintext},
 			Heartbeat: time.Minute},
@@ -196,6 +202,8 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 
 		Network: Network{Mode: "open", Allow: []string{"mirror.example"}, Sets: []string{"npm", "go"}, RecordBodies: true},
+		Gateways: map[string]string{"anthropic": "https://gateway.example", "openai": "https://gateway.example/v1",
+			"gemini": "http://127.0.0.1:8080"},
 		Keys: map[string]Key{
 			"anthropic": {Command: Command{Argv: []string{"pass", "anthropic"}}, Bearer: true}, "openai": {Env: "WORK_KEY"},
 			"gemini": {File: home + "/keys/gemini"},

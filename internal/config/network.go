@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,22 +77,56 @@ func tightenRecord(c *Config, want Config, _ Sources) string {
 }
 
 // userOnly are the settings that no repository may make, trusted or not: the place of a key decides what is run for it,
-// and what is sent to a model as if it were a key; an agent is a program that is installed and
+// and what is sent to a model as if it were a key; a gateway gets the key; an agent is a program that is installed and
 // started; who holds the database decides what phases do, and who names what a machine
 // has decides where; and the terminal is the user's own.
 func (k key) userOnly() bool {
-	return slices.ContainsFunc([]string{"keys.", "agents", "engine.", "worker.", "terminal.", "graveyard."},
+	return slices.ContainsFunc([]string{"keys.", "gateways.", "agents", "engine.", "worker.", "terminal.", "graveyard."},
 		func(part string) bool { return strings.HasPrefix(k.name, part) })
 }
 
-// modelKeys are the keys, by the names that the broker has for its providers.
-func modelKeys() []key {
-	var list []key
-	for _, name := range []string{"anthropic", "gemini", "openai"} {
+// models are the keys of models and the gateways to them, by the names that the broker has for its providers.
+func models() (list []key) {
+	names := []string{"anthropic", "gemini", "openai"}
+	for _, name := range names {
 		list = append(list, key{"keys." + name, "", "where the key for " + name + " is: env, file, keyring or command",
 			value{set: setKey(name), get: getKey(name)}, nil})
 	}
+	for _, name := range names {
+		list = append(list, key{"gateways." + name, "",
+			"the address of a gateway to " + name + ", or of a model that speaks as it does",
+			value{set: setGateway(name), get: getGateway(name)}, nil})
+	}
 	return list
+}
+
+func getGateway(name string) func(*Config) any {
+	return func(c *Config) any {
+		if c.Gateways[name] == "" {
+			return nil
+		}
+		return c.Gateways[name]
+	}
+}
+
+func setGateway(name string) setter {
+	return func(c *Config, value any, _ string) error {
+		s, err := asText(value)
+		if err != nil {
+			return err
+		}
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			return errors.New("want an address like https://gateway.example/v1") // without the value: it may hold a password
+		}
+		others := maps.Clone(c.Gateways) // the map may be another Config's too
+		if others == nil {
+			others = map[string]string{}
+		}
+		others[name] = s
+		c.Gateways = others
+		return nil
+	}
 }
 
 func setKey(name string) setter {

@@ -17,6 +17,8 @@ func TestWhatIsNoNetworkIsRefused(t *testing.T) {
 		"[keys.anthropic]\nenv = \"A\"\nfile = \"/b\"":        "exactly one",
 		"[keys.anthropic]\nenv = \"A-B\"":                     "can't be the name",
 		"[keys.anthropic]\nenv = \"\"":                        "is empty",
+		"[gateways]\nopenai = \"gateway.example\"":            "want an address like https",
+		"[gateways]\nopenai = \"file:///etc/passwd\"":         "want an address like https",
 		"[keys.openai]\nfile = \"key\"":                       "not absolute",
 		"[keys.openai]\ncommand = []":                         "exactly one",
 		"[keys.openai]\ncommand = \"pass\"\nbearer = \"yes\"": "want true or false",

@@ -66,3 +66,19 @@ func TestAPhaseThatIsWokenLooksOftenAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestThePaceCanBeSet(t *testing.T) {
+	b := NewState(Spec{PollMin: 20 * time.Second, PollMax: 30 * time.Minute}).Looks.Backoff
+	if first, second := b.Interval(), b.Slower().Interval(); first != 20*time.Second || second != 40*time.Second {
+		t.Errorf("%v, then %v", first, second)
+	}
+	for range 20 {
+		b = b.Slower()
+	}
+	if b.Interval() != 30*time.Minute || b.Reset().Interval() != 20*time.Second || b.Reset().Max != b.Max {
+		t.Errorf("%+v, after news %+v", b, b.Reset())
+	}
+	if b = (Backoff{Min: 600}); b.Interval() != 10*time.Minute || b.Slower().Interval() != 10*time.Minute {
+		t.Errorf("a shortest wait above the usual longest: %v", b.Slower().Interval())
+	}
+}

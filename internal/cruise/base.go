@@ -8,12 +8,11 @@ import (
 
 // TargetIn asks for the branch that a request goes into, and whether it can be merged.
 type TargetIn struct {
-	Phase     string    `json:"phase"`
-	Repo      string    `json:"repo"`
+	Where
 	Workspace Workspace `json:"workspace"`
-	Branch    string    `json:"branch"`       // that the request goes into
-	Head      string    `json:"head"`         // of the request
-	PR        int       `json:"pr,omitempty"` // where the forge is asked whether it demands that the request contains it
+	Branch    string    `json:"branch"`            // that the request goes into
+	Head      string    `json:"head"`              // of the request
+	Demands   bool      `json:"demands,omitempty"` // the forge is asked whether it demands that the request contains it
 }
 
 // Target is where that branch is, and why it has to be merged first.
@@ -26,7 +25,9 @@ type Target struct {
 }
 
 // Behind says that the target has moved since the work began or last took it in.
-func (s State) Behind() bool { return s.Onto != "" && s.Onto != s.Began && s.Onto != s.From }
+func (s State) Behind() bool {
+	return s.Base.Commit != "" && s.Base.Commit != s.Base.Began && s.Base.Commit != s.Base.From
+}
 
 // LendIn asks to make a commit known in the workspace, so that a fixer can merge it.
 type LendIn struct {
@@ -40,71 +41,50 @@ const fromBase = LocalComment + "base:"
 
 // baseMoved notices that the branch which the request goes into has moved, also before the first look. It is merged
 // when it conflicts, or if the user wants the request to keep up with it.
-func (m *machine) baseMoved(at string) error {
-	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.st.Stage)
-	if at == "" || at == m.st.Onto || !looking {
-		return nil
+func (m *machine) baseMoved(at string) {
+	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge}, m.Stage)
+	if at == "" || at == m.Base.Commit || !looking {
+		return
 	}
-	if m.st.Began == "" {
-		m.st.Began = m.st.since()
+	m.Base.Began = or(m.Base.Began, m.since())
+	if at == m.since() {
+		m.Base.Commit = at // the work begins there, or has merged it
+		return
 	}
-	if at == m.st.since() {
-		m.st.Onto = at // the work begins there, or has merged it
-		return nil
-	}
-	t, done, err := m.compareTarget(m.targetIn())
-	if err == nil && done && !t.Contained && (len(t.Conflicts) > 0 || m.st.Spec.KeepCurrent) {
+	if t := m.compareTarget(false); !t.Contained && (len(t.Conflicts) > 0 || m.Spec.KeepCurrent) {
 		m.raiseBase(t)
 	}
-	return err
 }
 
-// compareTarget brings the target and notes where it is. done is false if the phase has moved to another stage.
-func (m *machine) compareTarget(in TargetIn) (t Target, done bool, err error) {
-	stage := m.st.Stage
-	t, done, err = attempt[Target](m, StepTarget, in)
-	if err != nil || !done || m.st.Stage != stage {
-		return t, false, err
+// compareTarget brings the target and notes where it is. The forge is asked whether it demands that only where that
+// decides something.
+func (m *machine) compareTarget(demands bool) Target {
+	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Base.Branch,
+		Head: m.Head.Commit, Demands: demands})
+	if m.Base.Commit = t.Commit; t.Contained {
+		m.Base.Began = t.Commit
 	}
-	if m.st.Onto = t.Commit; t.Contained {
-		m.st.Began = t.Commit
-	}
-	return t, true, nil
+	return t
 }
 
 // endApproved ends an approved phase that does not merge, unless the forge would not let anybody merge it: where the
 // target has to be taken in first, a fixer does that, and the merge needs an approval of its own.
-func (m *machine) endApproved() error {
-	if !m.st.lastKind() || !m.st.Behind() {
-		m.end(m.st.Approval.End, m.st.Approval.Words)
-		return nil
+func (m merging) endApproved() {
+	if m.lastKind() && m.Behind() {
+		if t := m.compareTarget(true); !t.Contained && (t.Demanded || len(t.Conflicts) > 0) {
+			m.raiseBase(t)
+			m.to(StageWatch)
+			return
+		}
 	}
-	in := m.targetIn()
-	in.PR = m.st.PR.Number
-	t, done, err := m.compareTarget(in)
-	switch {
-	case err != nil || !done:
-	case !t.Contained && (t.Demanded || len(t.Conflicts) > 0):
-		m.raiseBase(t)
-		m.to(StageWatch)
-	default:
-		m.end(m.st.Approval.End, m.st.Approval.Words)
-	}
-	return err
-}
-
-func (m *machine) targetIn() TargetIn {
-	return TargetIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Target, Head: m.st.Head}
+	m.end(m.Review.Approval.End, m.Review.Approval.Words)
 }
 
 // raiseBase makes a finding of a base that has to be merged. An older one is about a commit that the new one contains.
-func (m *machine) raiseBase(t Target) {
-	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) &&
-			f.Comment != fromBase+t.Commit {
-			f.State = Dropped
-		}
-	}
+func (s *State) raiseBase(t Target) {
+	s.Ledger.drop(func(f Finding) bool {
+		return strings.HasPrefix(f.Comment, fromBase) && f.Comment != fromBase+t.Commit
+	})
 	why := "this branch has to keep up with it"
 	switch {
 	case len(t.Conflicts) > 0:
@@ -112,40 +92,27 @@ func (m *machine) raiseBase(t Target) {
 	case t.Demanded:
 		why = "the forge merges only what contains it"
 	}
-	m.st.Onto = t.Commit
-	m.st.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: m.st.Round, Text: fmt.Sprintf(
+	s.Base.Commit = t.Commit
+	s.Ledger.Raise(Finding{Author: "cco", Comment: fromBase + t.Commit, Round: s.Round, Text: fmt.Sprintf(
 		"The branch %s, which this goes into, is at %s now, and %s. Merge it with `git merge %[2]s`, which is in this "+
 			"repository, keep what both sides want, and commit the merge. Rebase and rewrite nothing.",
-		m.st.Target, t.Commit, why)})
-}
-
-// baseToMerge is the finding about a base that a fixer has to merge, nil if there is none.
-func (m *machine) baseToMerge() *Finding {
-	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Open && strings.HasPrefix(f.Comment, fromBase) {
-			return f
-		}
-	}
-	return nil
+		s.Base.Branch, t.Commit, why)})
 }
 
 // lend makes the base known in the workspace if the fixer has to merge it.
-func (m *machine) lend() (bool, error) {
-	f := m.baseToMerge()
-	if f == nil {
-		return true, nil
+func (m fixing) lend() {
+	if f := m.Ledger.base(); f != nil {
+		attempt(m.machine, StepLend, LendIn{Phase: m.ID(), Workspace: m.Workspace,
+			Commit: strings.TrimPrefix(f.Comment, fromBase)})
 	}
-	_, done, err := attempt[struct{}](m, StepLend, LendIn{Phase: m.ID(), Workspace: m.st.Workspace,
-		Commit: strings.TrimPrefix(f.Comment, fromBase)})
-	return done, err
 }
 
 // mergedBase is the reply to a finding about the base, which only the history answers: a trailer does not suffice.
-func (m *machine) mergedBase(f Finding, p Published) (Reply, bool) {
+func (s *State) mergedBase(f Finding, p Published) (Reply, bool) {
 	if p.Onto == "" || f.Comment != fromBase+p.Onto {
 		return Reply{}, false
 	}
-	m.st.Ledger.Settle(f.ID, Fixed, "", p.Head)
+	s.Ledger.Settle(f.ID, Fixed, "", p.Head)
 	return Reply{Finding: f.ID, Comment: f.Comment, Commit: true, Text: fmt.Sprintf("%s is merged: %s contains %s.",
-		code(m.st.Target), abbrev(p.Head), abbrev(p.Onto))}, true
+		code(s.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
 }

@@ -50,8 +50,8 @@ func TestABaseThatMovesIsMergedWhenItConflicts(t *testing.T) {
 			r := &memory{t: t, w: w, now: begin}
 			moved := &mover{memory: r, at: after(time.Hour), to: "base1"}
 			st, err := Phase(moved, NewState(s))
-			if err != nil || st.End != EndComplete || st.Round != c.rounds || st.Onto != "base1" || w.asked != "" {
-				t.Errorf("%v: end %q, %d rounds, onto %q, asked %q", err, st.End, st.Round, st.Onto, w.asked)
+			if err != nil || st.End != EndComplete || st.Round != c.rounds || st.Base.Commit != "base1" || w.asked != "" {
+				t.Errorf("%v: end %q, %d rounds, onto %q, asked %q", err, st.End, st.Round, st.Base.Commit, w.asked)
 			}
 			if c.rounds == 0 {
 				return
@@ -60,8 +60,8 @@ func TestABaseThatMovesIsMergedWhenItConflicts(t *testing.T) {
 			if lent < 0 || !strings.Contains(prompt, c.because) || !strings.Contains(prompt, "git merge base1") {
 				t.Errorf("order %v, prompt %s", w.order, prompt)
 			}
-			if len(w.replies) != 1 || !strings.Contains(w.replies[0].Text, "contains base1") || st.From != "base1" {
-				t.Errorf("replies %+v, from %q", w.replies, st.From)
+			if len(w.replies) != 1 || !strings.Contains(w.replies[0].Text, "contains base1") || st.Base.From != "base1" {
+				t.Errorf("replies %+v, from %q", w.replies, st.Base.From)
 			}
 		})
 	}
@@ -73,8 +73,8 @@ func TestABaseThatConflictsAtTheFirstLookIsMerged(t *testing.T) {
 	w := moving(Target{Commit: "base1", Conflicts: []string{"a.go"}})
 	w.onto = "base1"
 	st, r := play(t, w, spec())
-	if st.End != EndComplete || st.Round != 1 || st.From != "base1" || w.asked != "" || st.Behind() {
-		t.Errorf("end %q at %v, %d rounds, from %q, asked %q", st.End, r.now, st.Round, st.From, w.asked)
+	if st.End != EndComplete || st.Round != 1 || st.Base.From != "base1" || w.asked != "" || st.Behind() {
+		t.Errorf("end %q at %v, %d rounds, from %q, asked %q", st.End, r.now, st.Round, st.Base.From, w.asked)
 	}
 	if i := slices.IndexFunc(w.jobs, func(j Job) bool { return j.Role == Fixer }); i < 0 ||
 		!strings.Contains(w.jobs[i].Prompt, "conflicts with this branch in a.go") {
@@ -102,13 +102,13 @@ func TestWhatTheForgeDemandsIsMergedBeforeAnApprovalCounts(t *testing.T) {
 		"not demanded":        {Target{Commit: "base1"}, ChecksRequired, 0},
 	} {
 		w := &world{agents: willing, onto: "base1", target: c.target, merges: true}
-		w.checks = func(string, time.Time) Checks { return unitIs(CheckGreen) }
+		w.checks = func(string, time.Time) Checked { return unitIs(CheckGreen) }
 		s := spec()
 		s.Checks = c.checks
 		st, _ := play(t, w, s)
 		if st.End != EndApproved || st.Round != c.rounds || w.asked != "" ||
-			c.rounds == 1 && (st.From != "base1" || st.Judgements[0].Head != st.Head) {
-			t.Errorf("%s: end %q, %d rounds, from %q, asked %q", name, st.End, st.Round, st.From, w.asked)
+			c.rounds == 1 && (st.Base.From != "base1" || st.Review.Judgements[0].Head != st.Head.Commit) {
+			t.Errorf("%s: end %q, %d rounds, from %q, asked %q", name, st.End, st.Round, st.Base.From, w.asked)
 		}
 	}
 }

@@ -21,6 +21,9 @@ const (
 	ChecksNone     CheckRule = "none"
 )
 
+// counts says whether any check counts.
+func (r CheckRule) counts() bool { return r != ChecksNone && r != "" }
+
 // CheckRules is every rule that can be asked for.
 func CheckRules() []CheckRule { return []CheckRule{ChecksRequired, ChecksAll, ChecksNone} }
 
@@ -48,15 +51,13 @@ type Check struct {
 
 // ChecksIn asks how the checks of a pull request's head stand.
 type ChecksIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	PR    int    `json:"pr"`
+	Where
 	// Within is how old an answer may be that was read for another phase: as long as this one has waited.
 	Within time.Duration `json:"within,omitempty"`
 }
 
-// Checks is how they stand.
-type Checks struct {
+// Checked is how they stand.
+type Checked struct {
 	Head     string   `json:"head"`
 	All      []Check  `json:"all,omitempty"`
 	Required []string `json:"required,omitempty"` // by the rules of the base, with stars in patterns
@@ -66,7 +67,7 @@ type Checks struct {
 }
 
 // green says whether a check of a commit passes, in all that have its name.
-func (c Checks) green(head, name string) bool {
+func (c Checked) green(head, name string) bool {
 	seen := false
 	for _, v := range c.All {
 		if v.Name == name && v.State != CheckGreen {
@@ -88,8 +89,8 @@ type weighed struct {
 }
 
 // weigh sorts the checks that count.
-func weigh(rule CheckRule, ignore []string, c Checks) (w weighed) {
-	if rule == ChecksNone || rule == "" {
+func weigh(rule CheckRule, ignore []string, c Checked) (w weighed) {
+	if !rule.counts() {
 		return w
 	}
 	ignored := func(name string) bool {
@@ -167,99 +168,80 @@ const silence = 10 * time.Minute
 // settle is how long checks have to report where none is required.
 func (s Spec) settle() time.Duration { return 3 * s.quiet() }
 
-// checks waits until the checks of the approved commit are green. A failed one is work.
-func (m *machine) checks() error {
-	for m.st.Stage == StageChecks && !m.st.Paused && !m.Full() {
-		if _, err := m.look(); err != nil || m.st.Stage != StageChecks {
-			return err
-		}
-		if len(m.wishes()) > 0 {
+// checking is the stage in which the checks of an approved commit are waited for.
+type checking struct{ *machine }
+
+// checks waits until they are green. A failed one is work.
+func (m checking) checks() {
+	for m.Stage == StageChecks && !m.Paused && !m.Full() {
+		m.look()
+		if len(m.Ledger.wishes()) > 0 {
 			m.to(StageWatch) // the new head will need an approval of its own
-			return nil
+			return
 		}
-		got, done, err := attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
-			PR: m.st.PR.Number, Within: m.st.Backoff.Waited()})
-		if err != nil || !done {
-			return err
+		got := m.withReruns(attempt(m.machine, StepChecks, ChecksIn{Where: m.where(), Within: m.Looks.Backoff.Waited()}))
+		now := m.now()
+		got.Expected = m.Checks.Names
+		m.Checks.Last = &got
+		m.rememberRed(got)
+		if failed := m.decideChecks(got, now); len(failed) > 0 {
+			m.handleFailed(got.Head, failed)
 		}
-		now, err := m.Now()
-		if err != nil {
-			return err
+		m.stay(StageChecks)
+		wait := m.Looks.Backoff.Interval()
+		if left := m.Checks.Since.Add(m.Spec.settle()).Sub(now); left > 0 && left < wait {
+			wait = left
 		}
-		got = m.withReruns(got)
-		got.Expected = m.st.Names
-		m.st.Checks = &got
-		m.st.rememberRed(got)
-		failed := m.decideChecks(got, now)
-		if len(failed) > 0 {
-			if err := m.handleFailed(got.Head, failed); err != nil {
-				return err
-			}
-		}
-		if m.st.Stage != StageChecks {
-			return nil
-		}
-		if err := m.waitForChecks(now); err != nil {
-			return err
-		}
+		m.waitSlower(wait)
 	}
-	return nil
 }
 
 // handleFailed runs failed jobs again that were not yet, and makes findings of what fails for good.
-func (m *machine) handleFailed(head string, failed []Check) error {
-	again, err := m.runAgain(head, failed)
-	if err != nil || m.st.Stage != StageChecks {
-		return err
+func (m checking) handleFailed(head string, failed []Check) {
+	if m.runAgain(head, failed) {
+		m.Waiting.For = "checks that run again: " + names(failed)
+		return
 	}
-	if again {
-		m.st.Waits = "checks that run again: " + names(failed)
-		return nil
-	}
-	if failed, err = m.readLogs(failed); err != nil || m.st.Stage != StageChecks {
-		return err
-	}
-	m.repair(failed)
-	return nil
+	m.repair(m.readLogs(failed))
 }
 
 // decideChecks moves the phase on if the checks say how, and else says what it waits for. It gives those that failed.
-func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
-	commit := m.st.Approval.Commit
-	if m.st.ChecksOf != commit {
-		m.st.ChecksOf, m.st.ChecksSince = commit, now
+func (s *State) decideChecks(got Checked, now time.Time) (failed []Check) {
+	commit := s.Review.Approval.Commit
+	if s.Checks.Of != commit {
+		s.Checks.Of, s.Checks.Since = commit, now
 	}
-	waited := now.Sub(m.st.ChecksSince)
-	w := weigh(m.st.Spec.Checks, m.st.Spec.IgnoreChecks, got)
+	waited := now.Sub(s.Checks.Since)
+	w := weigh(s.Spec.Checks, s.Spec.IgnoreChecks, got)
 	silent := got.CI && len(got.All)+len(got.Required) == 0
 	switch {
 	case got.Head != commit:
-		m.st.Waits = "the forge to show " + abbrev(commit)
+		s.Waiting.For = "the forge to show " + abbrev(commit)
 	case len(w.action) > 0:
-		m.st.Waits = "somebody on the forge: " + some(w.action)
-		m.askOnce("act-"+some(w.action), "a check waits for somebody on the forge: "+some(w.action)+
+		s.Waiting.For = "somebody on the forge: " + some(w.action)
+		s.askOnce("act-"+some(w.action), "a check waits for somebody on the forge: "+some(w.action)+
 			": do what it wants there, and go on")
 	case len(w.pending) > 0 && waited < patience:
-		m.st.Waits = w.waits()
+		s.Waiting.For = w.waits()
 	case len(w.failed) > 0:
 		return w.failed[:min(len(w.failed), maxFailed)]
 	case len(w.red) > 0:
-		m.st.Waits = "a check that fails on the base branch as well: " + names(w.red)
-		m.askOnce("red-"+commit, "a required check fails on the base branch as well: "+names(w.red)+
+		s.Waiting.For = "a check that fails on the base branch as well: " + names(w.red)
+		s.askOnce("red-"+commit, "a required check fails on the base branch as well: "+names(w.red)+
 			": repair it there, and go on")
 	case w.waits() != "":
-		if m.st.Waits = w.waits(); waited >= patience {
-			m.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+
+		if s.Waiting.For = w.waits(); waited >= patience {
+			s.askOnce(askedLate+commit, "this has been waited for for an hour: "+w.waits()+
 				": going on waits for what the forge requires, and no longer for anything else")
 		}
-	case len(w.also) > 0 && m.st.merges() && m.askOnce("also-"+commit,
+	case len(w.also) > 0 && s.merges() && s.askOnce("also-"+commit,
 		"a check fails here and on the base branch as well: "+names(w.also)+": going on merges it nevertheless"):
-	case len(got.Required) == 0 && waited < m.st.Spec.settle(), silent && waited < silence:
-		m.st.Waits = "checks to report"
-	case silent && m.st.merges() && m.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+
+	case len(got.Required) == 0 && waited < s.Spec.settle(), silent && waited < silence:
+		s.Waiting.For = "checks to report"
+	case silent && s.merges() && s.askOnce("silent-"+commit, "nothing has reported on "+abbrev(commit)+
 		" within ten minutes, and checks report on the base branch: going on merges it without"):
 	default:
-		m.green()
+		s.green()
 	}
 	return nil
 }
@@ -268,56 +250,56 @@ func (m *machine) decideChecks(got Checks, now time.Time) (failed []Check) {
 const askedLate = "late-"
 
 // askOnce asks about something that is asked about once, and says whether it did.
-func (m *machine) askOnce(key, question string) bool {
-	if m.st.ChecksAsked == key {
+func (s *State) askOnce(key, question string) bool {
+	if s.Checks.Asked == key {
 		return false
 	}
-	m.st.ChecksAsked = key
-	m.askWhy(question, question)
+	s.Checks.Asked = key
+	s.askWhy(question, question)
 	return true
 }
 
 // goWithout no longer waits for checks that fell silent, because the user says so.
-func (m *machine) goWithout() {
-	if m.st.Stage == StageAsk && strings.HasPrefix(m.st.ChecksAsked, askedLate) {
-		m.st.Names, m.st.Red, m.st.ChecksSince = nil, nil, time.Time{}
+func (s *State) goWithout() {
+	if s.Stage == StageAsk && strings.HasPrefix(s.Checks.Asked, askedLate) {
+		s.Checks.Names, s.Checks.Red, s.Checks.Since = nil, nil, time.Time{}
 	}
 }
 
 // green has an approved phase end or merged, if its approval still holds.
-func (m *machine) green() {
-	if m.st.merges() {
-		m.to(StageMerge)
+func (s *State) green() {
+	if s.merges() {
+		s.to(StageMerge)
 		return
 	}
-	m.to(StageCompare)
+	s.to(StageCompare)
 }
 
 // repair makes findings of failed checks, and has them answered. It asks where all were declined before.
-func (m *machine) repair(failed []Check) {
+func (s *State) repair(failed []Check) {
 	open := false
 	for _, c := range failed {
 		f := Finding{ID: Identity(checkDomain, c.Name, firstError(c.Summary)), Domain: checkDomain, Check: c.Name,
-			Severity: "major", Author: "the forge", URL: c.URL, Round: m.st.Round, Text: checkText(c, m.st.Approval.Commit)}
-		m.st.Ledger.Raise(f)
-		last := m.st.Ledger.Find(f.ID)
+			Severity: "major", Author: "the forge", URL: c.URL, Round: s.Round, Text: checkText(c, s.Review.Approval.Commit)}
+		s.Ledger.Raise(f)
+		last := s.Ledger.Find(f.ID)
 		if last.State == Open {
 			open, last.Text = true, f.Text
 		}
 	}
 	if open {
-		m.st.Approval = nil
+		s.Review.Approval = nil
 		var list []string
 		for _, c := range failed {
 			list = append(list, code(c.Name))
 		}
-		m.note("failed-"+m.st.ChecksOf, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
-			abbrev(m.st.ChecksOf), strings.Join(list, ", ")))
-		m.to(StageFix)
+		s.note("failed-"+s.Checks.Of, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
+			abbrev(s.Checks.Of), strings.Join(list, ", ")))
+		s.to(StageFix)
 		return
 	}
-	m.st.Waits = "checks that fail, and that the fixer declined to repair: " + names(failed)
-	m.askOnce("declined-"+m.st.ChecksOf, "checks fail, and the fixer has declined to repair them: "+names(failed)+
+	s.Waiting.For = "checks that fail, and that the fixer declined to repair: " + names(failed)
+	s.askOnce("declined-"+s.Checks.Of, "checks fail, and the fixer has declined to repair them: "+names(failed)+
 		": say more with `cco cruise fix --comment`, or repair it yourself")
 }
 
@@ -372,22 +354,4 @@ func firstError(summary string) string {
 		}
 	}
 	return unstable.ReplaceAllString(first, "")
-}
-
-// waitForChecks waits until the next look.
-func (m *machine) waitForChecks(now time.Time) error {
-	if idle, err := m.idle(); err != nil || idle {
-		return err
-	}
-	wait := m.st.Backoff.Interval()
-	if left := m.st.ChecksSince.Add(m.st.Spec.settle()).Sub(now); left > 0 && left < wait {
-		wait = left
-	}
-	if err := m.waitShown(wait); err != nil {
-		return err
-	}
-	if !m.asked {
-		m.st.Backoff = m.st.Backoff.Slower()
-	}
-	return nil
 }

@@ -76,57 +76,80 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 	return Outcome{Failure: &Failure{Msg: err.Error(), Temporary: temporary}}, nil
 }
 
-func dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (any, error) {
-	run := table(s)[step]
-	if run == nil {
-		return nil, fmt.Errorf("no step %q", step)
-	}
-	return run(ctx, in)
+// Step is something that a phase does to the world, by the name that it has in saved states and logs.
+type Step[I, O any] struct {
+	Name string
+	run  func(Steps, context.Context, I) (O, error)
 }
 
-type anyStep func(ctx context.Context, in json.RawMessage) (any, error)
-
-// table is every step by its name.
-func table(s Steps) map[string]anyStep {
-	return map[string]anyStep{
-		StepMetadata:    call(s.Metadata),
-		StepWorkspace:   call(s.Workspace),
-		StepWork:        call(s.Work),
-		StepPublish:     call(s.Publish),
-		StepPush:        call(s.Push),
-		StepPullRequest: call(s.PullRequest),
-		StepPostReview:  call(s.PostReview),
-		StepLook:        call(s.Look),
-		StepAnswer:      call(nothing(s.Answer)),
-		StepSay:         call(nothing(s.Say)),
-		StepClose:       call(nothing(s.Close)),
-		StepHands:       call(s.Hands),
-		StepTake:        call(s.Take),
-		StepTarget:      call(s.Target),
-		StepLend:        call(nothing(s.Lend)),
-		StepReady:       call(nothing(s.Ready)),
-		StepMerge:       call(s.Merge),
-		StepVerdict:     call(nothing(s.Verdict)),
-		StepChecks:      call(s.Checks),
-		StepAttempt:     call(s.Attempt),
-		StepRerun:       call(nothing(s.Rerun)),
-		StepLog:         call(s.Log),
-		StepBase:        call(s.Base),
-		StepCheck:       call(s.Check),
-		StepSave:        call(s.Save),
-	}
+func step[I, O any](name string, run func(Steps, context.Context, I) (O, error)) Step[I, O] {
+	return Step[I, O]{name, run}
 }
 
-func call[I, O any](f func(context.Context, I) (O, error)) anyStep {
-	return func(ctx context.Context, data json.RawMessage) (any, error) {
-		var in I
-		if err := json.Unmarshal(data, &in); err != nil {
-			return nil, err
+// quiet is a step that gives nothing.
+func quiet[I any](name string, run func(Steps, context.Context, I) error) Step[I, struct{}] {
+	return step(name, func(s Steps, ctx context.Context, in I) (struct{}, error) { return struct{}{}, run(s, ctx, in) })
+}
+
+// The steps.
+var (
+	StepMetadata    = step("metadata", Steps.Metadata)
+	StepWorkspace   = step("workspace", Steps.Workspace)
+	StepWork        = step("work", Steps.Work)
+	StepPublish     = step("publish", Steps.Publish)
+	StepPush        = step("push", Steps.Push)
+	StepPullRequest = step("pull request", Steps.PullRequest)
+	StepPostReview  = step("post review", Steps.PostReview)
+	StepLook        = step("look", Steps.Look)
+	StepSort        = step("sort", Steps.Sort)
+	StepAnswer      = quiet("answer", Steps.Answer)
+	StepSay         = quiet("say", Steps.Say)
+	StepClose       = quiet("close", Steps.Close)
+	StepHands       = step("hands", Steps.Hands)
+	StepTake        = step("take", Steps.Take)
+	StepTarget      = step("target", Steps.Target)
+	StepLend        = quiet("lend", Steps.Lend)
+	StepReady       = quiet("ready", Steps.Ready)
+	StepMerge       = step("merge", Steps.Merge)
+	StepVerdict     = quiet("verdict", Steps.Verdict)
+	StepBase        = step("base", Steps.Base)
+	StepCheck       = step("check", Steps.Check)
+	StepChecks      = step("checks", Steps.Checks)
+	StepAttempt     = step("job attempt", Steps.Attempt)
+	StepRerun       = quiet("run again", Steps.Rerun)
+	StepLog         = step("job log", Steps.Log)
+	StepSave        = step("save", Steps.Save)
+)
+
+// anyStep is a step whatever it takes and gives.
+type anyStep interface {
+	is(name string) bool
+	call(ctx context.Context, s Steps, in json.RawMessage) (any, error)
+}
+
+// steps are all of them.
+func steps() []anyStep {
+	return []anyStep{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview,
+		StepLook, StepAnswer,
+		StepSay, StepClose, StepHands, StepTake, StepTarget, StepLend, StepReady, StepMerge, StepVerdict, StepBase,
+		StepCheck, StepChecks, StepAttempt, StepRerun, StepLog, StepSort, StepSave}
+}
+
+func dispatch(ctx context.Context, s Steps, name string, in json.RawMessage) (any, error) {
+	for _, v := range steps() {
+		if v.is(name) {
+			return v.call(ctx, s, in)
 		}
-		return f(ctx, in)
 	}
+	return nil, fmt.Errorf("no step %q", name)
 }
 
-func nothing[I any](f func(context.Context, I) error) func(context.Context, I) (struct{}, error) {
-	return func(ctx context.Context, in I) (struct{}, error) { return struct{}{}, f(ctx, in) }
+func (s Step[I, O]) is(name string) bool { return s.Name == name }
+
+func (s Step[I, O]) call(ctx context.Context, on Steps, data json.RawMessage) (any, error) {
+	var in I
+	if err := json.Unmarshal(data, &in); err != nil {
+		return nil, err
+	}
+	return s.run(on, ctx, in)
 }

@@ -46,7 +46,7 @@ func TestAVerdictIsWhatItsAuthorSaid(t *testing.T) {
 			if answered {
 				events = append(events, Event{ID: "yes", Kind: EventResume, At: after(time.Hour)})
 			}
-			st, _ := play(t, w, merging(), events...)
+			st, _ := play(t, w, thatMerges(), events...)
 			if asks := strings.Contains(w.asked, "quote it"); asks != c.asks || asks && !strings.Contains(w.asked,
 				"the caller quotes it") {
 				t.Errorf("%s: asked %q", name, w.asked)

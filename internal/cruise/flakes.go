@@ -21,31 +21,30 @@ type Rerun struct {
 
 // JobIn asks about a job of the forge's own.
 type JobIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	Job   int64  `json:"job"`
+	Where
+	Job int64 `json:"job"`
 	// Attempt is the one that has failed. A job that is at another one is not run again.
 	Attempt int `json:"attempt,omitempty"`
 }
 
 // rerunOf is what was done about a check of a commit, nil if nothing was.
-func (s *State) rerunOf(commit string, c Check) *Rerun {
-	i := slices.IndexFunc(s.Reruns, func(r Rerun) bool {
+func (k *Checks) rerunOf(commit string, c Check) *Rerun {
+	i := slices.IndexFunc(k.Reruns, func(r Rerun) bool {
 		return r.Commit == commit && r.Check == c.Name && (r.Run == c.Run || r.Run == 0)
 	})
 	if i < 0 {
 		return nil
 	}
-	return &s.Reruns[i]
+	return &k.Reruns[i]
 }
 
 // withReruns sees checks in the light of what was run again: one that still shows the job that had failed is pending,
 // and one that passes now was a flake.
-func (m *machine) withReruns(got Checks) Checks {
+func (m checking) withReruns(got Checked) Checked {
 	got.All = slices.Clone(got.All)
 	for i := range got.All {
 		c := &got.All[i]
-		r := m.st.rerunOf(got.Head, *c)
+		r := m.rerunOf(got.Head, *c)
 		switch {
 		case r == nil || r.Refused || r.Due && c.State == CheckFailed:
 		case c.State == CheckFailed && c.Job == r.Job && c.Attempt <= r.Attempt:
@@ -63,65 +62,50 @@ func (m *machine) withReruns(got Checks) Checks {
 const maxReruns = 100
 
 // runAgain runs failed jobs again that were not yet, each once for a commit, and says whether there were any.
-func (m *machine) runAgain(head string, failed []Check) (any bool, err error) {
+func (m checking) runAgain(head string, failed []Check) (any bool) {
 	for _, c := range failed {
 		if c.Job == 0 {
 			continue
 		}
-		if m.st.rerunOf(head, c) == nil {
-			if done, err := m.intendRerun(head, c); err != nil || !done {
-				return any, err
-			}
+		if m.rerunOf(head, c) == nil {
+			m.intendRerun(head, c)
 		}
-		r := *m.st.rerunOf(head, c)
+		r := *m.rerunOf(head, c)
 		if !r.Due {
 			continue
 		}
-		_, refused, done, err := persist[struct{}](m, StepRerun, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: r.Job,
-			Attempt: r.Attempt})
-		if err != nil || !done && refused == nil {
-			return any, err
-		}
+		_, refused := persist(m.machine, StepRerun, JobIn{Where: m.where(), Job: r.Job, Attempt: r.Attempt})
 		r.Due, r.Refused = false, refused != nil
-		*m.st.rerunOf(head, c) = r
+		*m.rerunOf(head, c) = r
 		any = any || !r.Refused
 	}
-	return any, nil
+	return any
 }
 
 // intendRerun records which attempt of a job has failed. That is saved before the job is run again: a machine that goes
 // on from there repeats the request, which does nothing if the job is at another attempt.
-func (m *machine) intendRerun(head string, c Check) (done bool, err error) {
-	attempt, refused, done := c.Attempt, (*StepError)(nil), true
-	if attempt == 0 {
-		attempt, refused, done, err = persist[int](m, StepAttempt, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo, Job: c.Job})
+func (m checking) intendRerun(head string, c Check) {
+	r := Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: c.Attempt, Due: true}
+	if r.Attempt == 0 {
+		attempt, refused := persist(m.machine, StepAttempt, JobIn{Where: m.where(), Job: c.Job})
+		r.Attempt, r.Refused, r.Due = attempt, refused != nil, refused == nil
 	}
-	if err != nil || !done && refused == nil {
-		return false, err
-	}
-	m.st.Reruns = append(m.st.Reruns, Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: attempt,
-		Refused: refused != nil, Due: refused == nil})
-	m.st.Reruns = m.st.Reruns[max(0, len(m.st.Reruns)-maxReruns):]
-	return true, m.save()
+	m.Checks.Reruns = append(m.Checks.Reruns, r)
+	m.Checks.Reruns = m.Checks.Reruns[max(0, len(m.Checks.Reruns)-maxReruns):]
+	m.save()
 }
 
 // readLogs adds what the logs of failed jobs say. A log that can't be read is none.
-func (m *machine) readLogs(failed []Check) ([]Check, error) {
+func (m checking) readLogs(failed []Check) []Check {
 	failed = slices.Clone(failed)
 	for i := range failed {
 		if failed[i].Job == 0 {
 			continue
 		}
-		log, refused, done, err := persist[string](m, StepLog, JobIn{Phase: m.ID(), Repo: m.st.Spec.Repo,
-			Job: failed[i].Job})
-		if err != nil || !done && refused == nil {
-			return nil, err
-		}
-		if part := excerpt(log); part != "" {
-			failed[i].Summary = part
-		}
+		log, _ := persist(m.machine, StepLog, JobIn{Where: m.where(), Job: failed[i].Job})
+		failed[i].Summary = or(excerpt(log), failed[i].Summary)
 	}
-	return failed, nil
+	return failed
 }
 
 var stamped = regexp.MustCompile(`^\d{4}-\d\d-\d\dT[\d:.]+Z `)

@@ -18,9 +18,7 @@ const (
 
 // HandsIn asks who moved the branch on the forge away from our head.
 type HandsIn struct {
-	Phase  string `json:"phase"`
-	Repo   string `json:"repo"`
-	PR     int    `json:"pr"`
+	Where
 	Branch string `json:"branch"`
 	Ours   string `json:"ours"`
 	Theirs string `json:"theirs"`
@@ -43,9 +41,7 @@ type Hands struct {
 
 // TakeIn asks to go on from another head than ours.
 type TakeIn struct {
-	Phase     string    `json:"phase"`
-	Repo      string    `json:"repo"`
-	PR        int       `json:"pr"`
+	Where
 	Workspace Workspace `json:"workspace"`
 	Branch    string    `json:"branch"`
 	Ours      string    `json:"ours"`
@@ -105,130 +101,110 @@ const saidWithin = time.Minute
 
 // otherHands handles commits that somebody else pushed, before anything is built or paid for on top of ours: it takes
 // them, or asks. A forge may still show the head from before our own last push.
-func (m *machine) otherHands(at time.Time) error {
-	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge, StageCompare, StageFix,
-		StageAnswer}, m.st.Stage)
-	approved := m.st.Approval != nil && m.st.Approval.Commit == m.head
-	if !looking || approved || m.head == "" || slices.Contains([]string{m.st.Head, m.st.LastHead, m.st.Foreign}, m.head) {
-		return nil
+func (m *machine) otherHands(at time.Time) {
+	looking := slices.Contains([]Stage{StageWatch, StageChecks, StageMerge, StageCompare, StageFix, StageAnswer}, m.Stage)
+	approved := m.Review.Approval != nil && m.Review.Approval.Commit == m.head
+	known := slices.Contains([]string{"", m.Head.Commit, m.Head.Before, m.Foreign.Commit}, m.head)
+	if !looking || approved || known {
+		return
 	}
-	stage := m.st.Stage
-	h, done, err := attempt[Hands](m, StepHands, HandsIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Branch: m.st.Meta.Branch, Ours: or(m.st.There, m.st.Head), Theirs: m.head})
-	if err != nil || !done || m.st.Stage != stage {
-		return err
-	}
-	why := m.st.refusal(h)
+	h := attempt(m, StepHands, HandsIn{Where: m.where(), Branch: m.Meta.Branch, Ours: or(m.Head.Pushed, m.Head.Commit),
+		Theirs: m.head})
+	why := m.refusal(h)
 	if why == "" {
-		return m.take("", m.head)
+		m.take("", m.head)
+		return
 	}
 	if len(h.People) == 0 {
-		now, err := m.Now()
-		if err != nil {
-			return err
+		now := m.now()
+		if m.Foreign.Unsure != m.head {
+			m.Foreign.Unsure, m.Foreign.Since = m.head, now
 		}
-		if m.st.Unsure != m.head {
-			m.st.Unsure, m.st.UnsureSince = m.head, now
-		}
-		if now.Sub(m.st.UnsureSince) < saidWithin {
+		if now.Sub(m.Foreign.Since) < saidWithin {
 			m.lookNow()
-			return nil
+			return
 		}
 	}
-	m.st.ForeignAt = at
-	who := h.names()
-	if who == "" {
-		who = "somebody"
-	}
-	m.askWhichSide(m.head, who+" pushed to branch "+m.st.Meta.Branch+", "+why, code(who)+" pushed, "+why)
-	return nil
+	m.Foreign.At = at
+	who := or(h.names(), "somebody")
+	m.askWhichSide(m.head, who+" pushed to branch "+m.Meta.Branch+", "+why, code(who)+" pushed, "+why)
 }
 
 // unsure says that somebody pushed, and the forge has not yet said who.
-func (m *machine) unsure() bool { return m.st.Unsure != "" && m.st.Unsure == m.head }
+func (m *machine) unsure() bool { return m.Foreign.Unsure != "" && m.Foreign.Unsure == m.head }
 
 // askWhichSide asks which of two heads goes on, and names both.
-func (m *machine) askWhichSide(theirs, why, public string) {
-	m.st.Foreign, m.st.Unsure = theirs, ""
-	both := fmt.Sprintf("it is at %s now, and ours is %s", abbrev(theirs), abbrev(m.ours()))
-	m.askWhy(why+": "+both+". `cco cruise resume --take theirs` goes on from there and keeps ours at refs/cco, `--take "+
+func (s *State) askWhichSide(theirs, why, public string) {
+	s.Foreign.Commit, s.Foreign.Unsure = theirs, ""
+	both := fmt.Sprintf("it is at %s now, and ours is %s", abbrev(theirs), abbrev(s.Ours()))
+	s.askWhy(why+": "+both+". `cco cruise resume --take theirs` goes on from there and keeps ours at refs/cco, `--take "+
 		"ours` puts ours on top of it, forward and without losing a commit. Or approve or merge it as it is",
 		public+": "+both)
 }
 
-// ours is the head of our own work, pushed or not.
-func (m *machine) ours() string { return m.st.Ours() }
-
 // Ours is the head of a phase's own work, pushed or not.
 func (s State) Ours() string {
-	if s.Published != nil && s.Published.Head != "" {
-		return s.Published.Head
+	if s.Outbox.Published != nil && s.Outbox.Published.Head != "" {
+		return s.Outbox.Published.Head
 	}
-	return s.Head
+	return s.Head.Commit
 }
 
 // take goes on from another head: the forge's, which came on top of ours or which the user chose, or one that joins
 // both.
-func (m *machine) take(side Side, theirs string) error {
-	ours, stage := m.ours(), m.st.Stage
-	if err := m.ensure(); err != nil || m.st.Stage != stage { // the workspace may be gone
-		return err
-	}
-	got, done, err := attempt[Took](m, StepTake, TakeIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Ours: ours, Theirs: theirs, Base: m.st.From, Side: side})
-	if err != nil || !done {
-		return err
-	}
-	m.st.Take, m.st.Foreign, m.st.Unsure = "", "", ""
+func (m *machine) take(side Side, theirs string) {
+	ours := m.Ours()
+	m.ensure() // the workspace may be gone
+	got := attempt(m, StepTake, TakeIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Meta.Branch, Ours: ours,
+		Theirs: theirs, Base: m.Base.From, Side: side})
+	m.Foreign = Foreign{At: m.Foreign.At, Since: m.Foreign.Since}
+	pushed := "what was pushed to branch " + m.Meta.Branch
 	switch {
 	case got.Moved:
 		m.lookNow()
-		return nil
+		return
 	case len(got.Conflicts) > 0:
-		m.askWhichSide(theirs, "what was pushed to branch "+m.st.Meta.Branch+" meanwhile conflicts with ours in "+
-			strings.Join(got.Conflicts, ", "), "what was pushed meanwhile conflicts with ours")
-		return nil
+		m.askWhichSide(theirs, pushed+" meanwhile conflicts with ours in "+strings.Join(got.Conflicts, ", "),
+			"what was pushed meanwhile conflicts with ours")
+		return
 	case len(got.Refused) > 0 && side == "":
-		m.askWhichSide(theirs, "what was pushed to branch "+m.st.Meta.Branch+" has what must not be there ("+
-			strings.Join(got.Refused, "; ")+")", "what was pushed has what must not be there")
-		return nil
+		m.askWhichSide(theirs, pushed+" has what must not be there ("+strings.Join(got.Refused, "; ")+")",
+			"what was pushed has what must not be there")
+		return
 	}
-	m.st.Approval = nil
-	if err := m.active(); err != nil {
-		return err
-	}
+	m.Review.Approval = nil
+	m.active()
 	if got.Joined {
 		m.goOnJoined(got, theirs)
 		m.note("took-"+abbrev(got.Head), fmt.Sprintf("%s joins %s and %s.", abbrev(got.Head), abbrev(ours), abbrev(theirs)))
-		return nil
+		return
 	}
 	m.note("took-"+abbrev(got.Head), fmt.Sprintf("it goes on from %s, which is part of the work now.", abbrev(theirs)))
-	m.st.Refused, m.st.Published, m.st.Replies = nil, nil, nil
+	m.Consent.Refused, m.Outbox.Published, m.Outbox.Replies = nil, nil, nil
 	m.recordPublished(got.Published)
-	m.st.LastHead, m.st.There, m.st.Pushed = theirs, theirs, got.At
+	m.Head.Before, m.Head.Pushed, m.Head.PushedAt = theirs, theirs, got.At
 	m.to(StageReview)
-	return nil
 }
 
 // goOnJoined goes on with a head that has both sides as parents. A round that was to be answered is answered with it.
-func (m *machine) goOnJoined(got Took, theirs string) {
-	if m.st.Published == nil {
-		m.recordPublished(got.Published)
-		m.st.LastHead = theirs
-		m.to(StagePublish)
+func (s *State) goOnJoined(got Took, theirs string) {
+	if s.Outbox.Published == nil {
+		s.recordPublished(got.Published)
+		s.Head.Before = theirs
+		s.to(StagePublish)
 		return
 	}
-	p := *m.st.Published
+	p := *s.Outbox.Published
 	p.Head, p.Lines, p.Told, p.Kinds = got.Head, got.Lines, got.Told, got.Kinds
-	m.st.Published, m.st.Head = &p, theirs
-	m.to(StageAnswer)
+	s.Outbox.Published, s.Head.Commit = &p, theirs
+	s.to(StageAnswer)
 }
 
 // takeSide does what the user said about two heads that have parted.
-func (m *machine) takeSide() error {
-	if m.st.Foreign == "" || m.st.PR == nil {
-		m.st.Take = "" // nothing has parted
-		return nil
+func (m *machine) takeSide() {
+	if m.Foreign.Commit == "" || m.PR == nil {
+		m.Foreign.Take = "" // nothing has parted
+		return
 	}
-	return m.take(m.st.Take, m.st.Foreign)
+	m.take(m.Foreign.Take, m.Foreign.Commit)
 }

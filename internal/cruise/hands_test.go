@@ -32,7 +32,7 @@ func TestADraftIsMarkedAsReadyWhenItIsApproved(t *testing.T) {
 	}}
 	s := spec()
 	s.Draft, s.Ready = true, true
-	if st, _ := play(t, w, s); slices.Contains(w.order, "ready") || st.Ready {
+	if st, _ := play(t, w, s); slices.Contains(w.order, "ready") || st.Review.Ready {
 		t.Errorf("end %q, %v", st.End, w.order)
 	}
 }
@@ -80,9 +80,9 @@ func TestCommitsOfOtherHandsAreTakenOrAskedAbout(t *testing.T) {
 			}
 			// It is reviewed from the new head on, and nothing is pushed over it.
 			last := w.posted[len(w.posted)-1]
-			if st.End != EndApproved || w.asked != "" || st.Head != "ffffffff" || last.Head != "ffffffff" ||
+			if st.End != EndApproved || w.asked != "" || st.Head.Commit != "ffffffff" || last.Head != "ffffffff" ||
 				len(w.taken) != 1 || len(w.pushes) != 1 {
-				t.Errorf("end %q, asked %q, head %s, took %+v, pushes %+v", st.End, w.asked, st.Head, w.taken, w.pushes)
+				t.Errorf("end %q, asked %q, head %s, took %+v, pushes %+v", st.End, w.asked, st.Head.Commit, w.taken, w.pushes)
 			}
 		})
 	}
@@ -139,11 +139,11 @@ func TestWhatWasPushedWhileAFixerWorkedIsJoined(t *testing.T) {
 func TestTheUserChoosesASide(t *testing.T) {
 	for side, check := range map[Side]func(w *world, st State) bool{
 		Theirs: func(w *world, st State) bool {
-			return len(w.pushes) == 1 && w.posted[len(w.posted)-1].Head == "ffffffff" && st.Head == "ffffffff"
+			return len(w.pushes) == 1 && w.posted[len(w.posted)-1].Head == "ffffffff" && st.Head.Commit == "ffffffff"
 		},
 		Ours: func(w *world, st State) bool {
 			last := w.pushes[len(w.pushes)-1]
-			return last.Old == "ffffffff" && last.New == "joined" && st.Head == "joined"
+			return last.Old == "ffffffff" && last.New == "joined" && st.Head.Commit == "joined"
 		},
 	} {
 		w := &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}
@@ -154,7 +154,7 @@ func TestTheUserChoosesASide(t *testing.T) {
 		}
 		st, _ := play(t, w, spec(), Event{ID: "r", Kind: EventResume, At: after(time.Hour), Take: side})
 		if st.End != EndApproved || len(w.taken) != 1 || w.taken[0].Side != side || !check(w, st) {
-			t.Errorf("%s: end %q, head %s, took %+v, pushes %+v, asked %q", side, st.End, st.Head, w.taken, w.pushes,
+			t.Errorf("%s: end %q, head %s, took %+v, pushes %+v, asked %q", side, st.End, st.Head.Commit, w.taken, w.pushes,
 				w.asked)
 		}
 	}
@@ -163,13 +163,13 @@ func TestTheUserChoosesASide(t *testing.T) {
 	w.clash = true
 	st, _ := play(t, w, spec(), Event{ID: "r", Kind: EventResume, At: after(time.Hour), Take: Ours})
 	if push := w.pushes[len(w.pushes)-1]; !strings.Contains(w.asked, "conflicts with ours in a.go") ||
-		push.New != "joined" || len(w.replies) == 0 || st.Question != "" {
+		push.New != "joined" || len(w.replies) == 0 || st.Ask.Question != "" {
 		t.Errorf("end %q, took %+v, pushes %+v, asked %q", st.End, w.taken, w.pushes, w.asked)
 	}
 	// What must not be there is asked about, and the user may take it all the same.
 	w = &world{agents: willing, head: "ffffffff", hands: ann(true), badPush: true}
 	st, _ = play(t, w, spec(), Event{ID: "r", Kind: EventResume, At: after(time.Hour), Take: Theirs})
-	if !strings.Contains(w.asked, "secrets: a key") || st.End != EndApproved || st.Head != "ffffffff" {
+	if !strings.Contains(w.asked, "secrets: a key") || st.End != EndApproved || st.Head.Commit != "ffffffff" {
 		t.Errorf("end %q, asked %q", st.End, w.asked)
 	}
 	if slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "secrets") }) {
@@ -179,15 +179,15 @@ func TestTheUserChoosesASide(t *testing.T) {
 	w = &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}
 	st, _ = play(t, w, spec(), Event{ID: "f", Kind: EventNews, At: after(time.Hour)},
 		Event{ID: "r", Kind: EventResume, At: after(time.Hour), Take: Theirs})
-	if st.End != EndApproved || st.Head != "ffffffff" || len(w.taken) != 1 || st.Again != 1 {
-		t.Errorf("end %q, head %s, went on %d times, took %+v", st.End, st.Head, st.Again, w.taken)
+	if st.End != EndApproved || st.Head.Commit != "ffffffff" || len(w.taken) != 1 || st.Life.Again != 1 {
+		t.Errorf("end %q, head %s, went on %d times, took %+v", st.End, st.Head.Commit, st.Life.Again, w.taken)
 	}
 	// A resume without a side, or a wish to look, asks again as long as it is still there.
 	for _, kind := range []string{EventResume, EventNews} {
 		w = &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}
 		st, _ = play(t, w, spec(), Event{ID: "r", Kind: kind, At: after(time.Hour)})
-		if st.End != EndIdle || st.Again != 1 || len(w.taken) > 0 {
-			t.Errorf("%s: end %q, went on %d times, took %+v", kind, st.End, st.Again, w.taken)
+		if st.End != EndIdle || st.Life.Again != 1 || len(w.taken) > 0 {
+			t.Errorf("%s: end %q, went on %d times, took %+v", kind, st.End, st.Life.Again, w.taken)
 		}
 	}
 }

@@ -32,10 +32,10 @@ type Hold struct {
 
 // NeedConsent are the kinds in the work that waits for a person's consent.
 func (s *State) NeedConsent() []Hold {
-	if s.Holding == "" || s.Published == nil {
+	if s.Consent.Holding == "" || s.Outbox.Published == nil {
 		return nil
 	}
-	return s.held(*s.Published)
+	return s.held(*s.Outbox.Published)
 }
 
 // held are the kinds in a work that need a person's consent.
@@ -47,9 +47,10 @@ func (s *State) held(p Published) (list []Hold) {
 		case HoldWeakened:
 			may = !red && (may || !s.Spec.Merge)
 		case HoldRed:
-			may = !red || h.File != "" && (slices.Contains(s.LetFiles, h.File) || h.Kind == "tests" && s.wanted(h.File))
+			may = !red || h.File != "" &&
+				(slices.Contains(s.Consent.Files, h.File) || h.Kind == "tests" && s.Ledger.wanted(h.File))
 		case HoldPolicy:
-			may = may || slices.Contains(s.Consented, h.Kind)
+			may = may || slices.Contains(s.Consent.Kinds, h.Kind)
 		case HoldMerge:
 			may = false
 		case HoldCI:
@@ -74,8 +75,8 @@ func (s *State) held(p Published) (list []Hold) {
 }
 
 // wanted says whether a person asked for a change of a file: a comment stands on it, or names it.
-func (s *State) wanted(file string) bool {
-	return slices.ContainsFunc(s.Ledger.Findings, func(f Finding) bool {
+func (l *Ledger) wanted(file string) bool {
+	return slices.ContainsFunc(l.Findings, func(f Finding) bool {
 		return f.Domain == "" && f.State != Dropped && !strings.HasPrefix(f.Comment, fromBase) &&
 			(f.Path == file || namesFile(f.Text, file))
 	})
@@ -102,51 +103,47 @@ func Prose(file string) bool {
 
 // red says whether a check failed and was not seen green since.
 func (s *State) red() bool {
-	return len(s.Red) > 0 || slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
+	return len(s.Checks.Red) > 0 || slices.ContainsFunc(s.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" })
 }
 
 // readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is
 // no longer red: work that another round was for may take away what failed.
-func (m *machine) readChecks() (got Checks, done bool, err error) {
-	if rule := m.st.Spec.Checks; m.st.PR == nil || rule == "" || rule == ChecksNone {
-		return got, true, nil
+func (m *machine) readChecks() (got Checked) {
+	if !m.Spec.Checks.counts() || m.PR == nil {
+		return got
 	}
-	got, done, err = attempt[Checks](m, StepChecks, ChecksIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
-	if done {
-		m.st.rememberRed(got)
-	}
-	return got, done, err
+	got = attempt(m, StepChecks, ChecksIn{Where: m.where()})
+	m.rememberRed(got)
+	return got
 }
 
 // rememberRed notes which checks are red and which are no longer.
-func (s *State) rememberRed(got Checks) {
+func (s *State) rememberRed(got Checked) {
 	w := weigh(s.Spec.Checks, s.Spec.IgnoreChecks, got)
 	for _, c := range got.All {
-		if !slices.Contains(s.Names, c.Name) && len(s.Names) < maxReruns {
-			s.Names = append(s.Names, c.Name)
+		if !slices.Contains(s.Checks.Names, c.Name) && len(s.Checks.Names) < maxReruns {
+			s.Checks.Names = append(s.Checks.Names, c.Name)
 		}
 		if c.State == CheckGreen {
-			s.Red = slices.DeleteFunc(s.Red, func(name string) bool { return name == c.Name })
+			s.Checks.Red = slices.DeleteFunc(s.Checks.Red, func(name string) bool { return name == c.Name })
 		}
 	}
-	if len(s.Red) == 0 {
-		s.RedTests = nil
+	if len(s.Checks.Red) == 0 {
+		s.Checks.RedTests = nil
 	}
 	for _, c := range append(w.failed, w.red...) {
-		if !slices.Contains(s.Red, c.Name) && len(s.Red) < maxReruns {
-			s.Red = append(s.Red, c.Name)
+		if !slices.Contains(s.Checks.Red, c.Name) && len(s.Checks.Red) < maxReruns {
+			s.Checks.Red = append(s.Checks.Red, c.Name)
 		}
 	}
 }
 
-// mayPush says whether work may be pushed, and asks if it needs consent.
-func (m *machine) mayPush(p Published) (bool, error) {
-	if _, done, err := m.readChecks(); err != nil || !done {
-		return false, err
-	}
-	held := m.st.held(p)
-	if len(held) == 0 || m.st.Let == p.Head {
-		return true, nil
+// mayPush asks if work needs consent before it is pushed.
+func (m *machine) mayPush(p Published) {
+	m.readChecks()
+	held := m.held(p)
+	if len(held) == 0 || m.Consent.Let == p.Head {
+		return
 	}
 	var kinds, lines []string
 	for _, h := range held {
@@ -155,40 +152,40 @@ func (m *machine) mayPush(p Published) (bool, error) {
 		}
 		lines = append(lines, h.Lines...)
 	}
-	m.st.Holding = p.Head
+	m.Consent.Holding = p.Head
 	m.askWhy(fmt.Sprintf("the commits up to %s are not pushed without your consent (%s): %s. `cco cruise resume` pushes "+
 		"them; `cco cruise fix --comment TEXT` has them made anew", abbrev(p.Head), strings.Join(kinds, ", "),
 		strings.Join(lines, "; ")),
 		"its last commits are not pushed without consent: "+strings.Join(kinds, ", "))
-	return false, nil
+	leave()
 }
 
 // consent lets work be pushed that a person has seen, and no other.
-func (m *machine) consent(head string) {
-	if head == "" || head != m.st.Holding {
+func (s *State) consent(head string) {
+	if head == "" || head != s.Consent.Holding {
 		return
 	}
-	for _, h := range m.st.NeedConsent() {
+	for _, h := range s.NeedConsent() {
 		switch {
 		case h.Why == HoldPolicy:
-			m.st.Consented = append(m.st.Consented, h.Kind)
+			s.Consent.Kinds = append(s.Consent.Kinds, h.Kind)
 		case h.File != "":
-			m.st.LetFiles = append(m.st.LetFiles, h.File)
+			s.Consent.Files = append(s.Consent.Files, h.File)
 		}
 	}
-	m.st.Let, m.st.Holding = head, ""
+	s.Consent.Let, s.Consent.Holding = head, ""
 }
 
 // remake has work made anew that a person does not want to be pushed.
-func (m *machine) remake() {
-	held := m.st.NeedConsent()
-	if len(held) == 0 || m.st.Stage != StageAsk {
+func (s *State) remake() {
+	held := s.NeedConsent()
+	if len(held) == 0 || s.Stage != StageAsk {
 		return
 	}
-	m.st.Refused = nil
+	s.Consent.Refused = nil
 	for _, h := range held {
-		m.st.Refused = append(m.st.Refused, h.Lines...)
+		s.Consent.Refused = append(s.Consent.Refused, h.Lines...)
 	}
 	again := map[Stage]Stage{StagePublish: StageWork, StageAnswer: StageFix}
-	m.st.Holding, m.st.Published, m.st.Resume = "", nil, again[m.st.Resume]
+	s.Consent.Holding, s.Outbox.Published, s.Ask.Resume = "", nil, again[s.Ask.Resume]
 }

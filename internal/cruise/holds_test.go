@@ -85,7 +85,7 @@ func TestWorkThatAPersonDoesNotWantIsMadeAnew(t *testing.T) {
 			no := Event{ID: "no", Kind: EventComment, Text: "leave CI alone", At: after(time.Hour)}
 			st, _ := play(t, w, spec(), no)
 			if st.End != EndApproved {
-				t.Fatalf("end %q, question %q", st.End, st.Question)
+				t.Fatalf("end %q, question %q", st.End, st.Ask.Question)
 			}
 			refused := map[Role]string{Author: "c0000001", Fixer: "c0000002"}[role]
 			if slices.ContainsFunc(w.pushes, func(p PushIn) bool { return p.New == refused }) {

@@ -14,7 +14,7 @@ type flaky struct {
 func (f *flaky) Start(step string, in any) Pending {
 	f.w.broken = nil
 	if !f.now.Before(f.from) && f.now.Before(f.to) {
-		f.w.broken = map[string]error{StepLook: errDown}
+		f.w.broken = map[string]error{StepLook.Name: errDown}
 	}
 	return f.memory.Start(step, in)
 }

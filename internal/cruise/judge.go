@@ -1,52 +1,46 @@
 package cruise
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
+// reviewing is the stage in which reviewers judge the present head.
+type reviewing struct{ *machine }
+
 // review asks every domain that has not judged the present head for a verdict, a few at once.
-func (m *machine) review() error {
-	if m.st.PR == nil {
+func (m reviewing) review() {
+	if m.PR == nil {
 		m.end(EndComplete, "There was nothing to review.")
-		return nil
+		return
 	}
-	if err := m.ensure(); err != nil || m.st.Stage != StageReview {
-		return err
-	}
-	todo := m.unjudged()
-	for batch := range slices.Chunk(todo, reviewers) {
-		paid := slices.ContainsFunc(batch, func(d string) bool { return len(m.st.tries(m.reviewOf(d))) > 0 })
+	m.ensure()
+	for batch := range slices.Chunk(m.unjudged(), reviewers) {
+		paid := slices.ContainsFunc(batch, func(d string) bool { return len(m.tries(m.reviewOf(d))) > 0 })
 		if !paid && m.broke() {
-			return nil
+			return
 		}
-		if err := m.reviewBatch(batch); err != nil || m.st.Stage != StageReview {
-			return err
-		}
+		m.reviewBatch(batch)
 	}
 	if m.broke() {
-		return nil
+		return
 	}
-	if done, err := m.judge(); err != nil || !done {
-		return err
-	}
-	if j := m.st.failedReview(); j != nil {
+	m.judge()
+	if j := m.failedReview(); j != nil {
 		m.askWhy(fmt.Sprintf("the review of %s failed twice: %s: going on asks the reviewer again", j.Domain, j.Failure),
 			"the review of "+j.Domain+" failed twice")
-		return nil
+		return
 	}
 	if !m.settleDisputes() {
 		m.to(StageWatch) // which reads people's comments before an approval ends it
 	}
-	return nil
 }
 
 // settleDisputes asks whether what reviewers insist on stays declined, and says whether it did.
-func (m *machine) settleDisputes() bool {
+func (s *State) settleDisputes() bool {
 	var words, ids []string
-	for _, f := range m.st.Ledger.Findings {
+	for _, f := range s.Ledger.Findings {
 		if f.disputed() {
 			ids = append(ids, f.ID)
 			words = append(words, fmt.Sprintf("%s wants %q (%s, %s), and the fixer declined it: %s", or(f.Domain, f.Author),
@@ -56,115 +50,84 @@ func (m *machine) settleDisputes() bool {
 	if len(ids) == 0 {
 		return false
 	}
-	m.askWhy(strings.Join(words, "; ")+". `cco cruise resume` leaves it declined; `cco cruise fix --comment TEXT` has it "+
+	s.askWhy(strings.Join(words, "; ")+". `cco cruise resume` leaves it declined; `cco cruise fix --comment TEXT` has it "+
 		"answered anew, with what you say", "a reviewer and the fixer disagree about "+strings.Join(ids, ", "))
-	m.st.Disputed = ids
+	s.Ask.Disputed = ids
 	return true
 }
 
 // rule does what a person says about disputed findings: they stay declined, or are work again.
-func (m *machine) rule(declined bool) {
-	for _, id := range m.st.Disputed {
-		f := m.st.Ledger.Find(id)
+func (s *State) rule(declined bool) {
+	for _, id := range s.Ask.Disputed {
+		f := s.Ledger.Find(id)
 		if f == nil || f.State != Declined {
 			continue
 		}
 		if f.Ruled = declined; !declined {
-			f.State, f.Round = Open, m.st.Round
+			f.State, f.Round = Open, s.Round
 		}
 	}
-	m.st.Disputed = nil
-}
-
-// unjudged gives the domains that have no verdict on the present head.
-func (m *machine) unjudged() []string {
-	var todo []string
-	for _, d := range m.st.Spec.Domains {
-		if !slices.ContainsFunc(m.st.Judgements, func(j Judgement) bool {
-			return j.Domain == d && j.Head == m.st.Head &&
-				j.Verdict != ""
-		}) {
-			todo = append(todo, d)
-		}
-	}
-	return todo
+	s.Ask.Disputed = nil
 }
 
 // reviewOf names the turns in which a domain is reviewed.
-func (m *machine) reviewOf(domain string) string {
-	return m.key("review-" + domain + "-" + abbrev(m.st.Head) + "-1")
+func (m reviewing) reviewOf(domain string) string {
+	return m.key("review-" + domain + "-" + abbrev(m.Head.Commit) + "-1")
 }
 
-func (m *machine) reviewBatch(domains []string) error {
+// reviewBatch has some domains reviewed at once, again those whose reviewer failed.
+func (m reviewing) reviewBatch(domains []string) {
 	faults, wait := map[string]fault{}, firstWait
 	for left := domains; len(left) > 0; {
-		again, err := m.reviewOnce(left, faults)
-		if err != nil || m.st.Stage != StageReview {
-			return err
-		}
-		if err := m.drain(); err != nil || m.st.Stage != StageReview {
-			return err // a cleanup stops the reviewers, and wants no others
-		}
-		left = slices.DeleteFunc(again, func(d string) bool { return m.st.failures(m.reviewOf(d)) >= maxTries })
+		left = m.reviewOnce(left, faults)
+		m.drain()
+		m.stay(StageReview) // a cleanup stops the reviewers, and wants no others
+		left = slices.DeleteFunc(left, func(d string) bool { return m.gaveUp(m.reviewOf(d)) })
 		if i := slices.IndexFunc(left, func(d string) bool { return faults[d].passes }); i >= 0 {
-			again := waitAfter(len(m.st.tries(m.reviewOf(left[i]))))
-			if same, err := m.waitOut("the model of "+m.st.Spec.Reviewer.Agent+": "+faults[left[i]].words,
-				max(wait, again)); err != nil || !same {
-				return err
-			}
+			again := waitAfter(len(m.tries(m.reviewOf(left[i]))))
+			m.waitOut("the model of "+m.Spec.Reviewer.Agent+": "+faults[left[i]].words, max(wait, again))
 			wait = min(2*wait, troubleTop)
 		}
 		for _, d := range left {
-			m.st.again(m.reviewOf(d))
+			m.again(m.reviewOf(d))
 		}
 	}
 	for _, d := range domains {
-		if m.st.failures(m.reviewOf(d)) < maxTries {
-			continue
-		}
-		if err := m.reviewFailed(d, faults[d].words); err != nil || m.st.Stage != StageReview {
-			return err
+		if m.gaveUp(m.reviewOf(d)) {
+			why := faults[d].words
+			m.post(Judgement{Domain: d, Head: m.Head.Commit, Failure: why},
+				fmt.Sprintf("**%s**: the review failed and is not an approval: %s", d, Harmless(short(why))), nil)
 		}
 	}
-	return nil
 }
 
 // reviewOnce asks every reviewer of a batch at once, and gives those that have to be asked again.
-func (m *machine) reviewOnce(domains []string, faults map[string]fault) (again []string, err error) {
-	jobs := make([]Job, len(domains))
+func (m reviewing) reviewOnce(domains []string, faults map[string]fault) (again []string) {
+	jobs, pending := make([]Job, len(domains)), make([]Pending, len(domains))
 	for i, d := range domains {
-		jobs[i] = m.job(Reviewer, "", m.st.Spec.Reviewer, reviewPrompt(*m.st, d))
+		jobs[i] = m.job(Reviewer, "", m.Spec.Reviewer, reviewPrompt(*m.State, d))
 		jobs[i].Domain = d
-		jobs[i].Key = m.st.try(m.reviewOf(d))
+		jobs[i].Key = m.try(m.reviewOf(d))
 	}
-	if err := m.save(); err != nil {
-		return nil, err
-	}
-	var pending []Pending
-	for _, job := range jobs {
-		pending = append(pending, m.Start(StepWork, job))
+	m.save()
+	for i, job := range jobs {
+		pending[i] = m.Start(StepWork.Name, job)
 	}
 	// Wait for all of them first, so that none is left running alone.
-	reviews := make([]Review, len(domains))
+	reviews := map[string]ReviewAnswer{}
 	for i, d := range domains {
-		var f fault
-		if reviews[i], f, err = m.reviewIn(jobs[i].Key, pending[i]); err != nil {
-			return nil, err
-		}
-		if f.words != "" {
+		r, f := m.reviewIn(jobs[i].Key, pending[i])
+		if reviews[d] = r; f.words != "" {
 			faults[d] = f
 			again = append(again, d)
 		}
 	}
-	for i, d := range domains {
-		if slices.Contains(again, d) {
-			continue
-		}
-		if err := m.judged(d, reviews[i]); err != nil || m.st.Stage != StageReview {
-			return again, err
+	for _, d := range domains {
+		if !slices.Contains(again, d) {
+			m.judged(d, reviews[d])
 		}
 	}
-	return again, nil
+	return again
 }
 
 // fault is what is wrong with a review.
@@ -174,31 +137,27 @@ type fault struct {
 }
 
 // reviewIn waits for a reviewer. Any failure is a fault of the review, and never an approval.
-func (m *machine) reviewIn(key string, p Pending) (r Review, f fault, err error) {
-	var report Report
-	if err := p.Get(&report); err != nil {
-		failure, ok := errors.AsType[*StepError](err)
-		if !ok {
-			return r, f, err
-		}
-		if !failure.Temporary {
-			t := m.st.turnOf(key)
+func (m reviewing) reviewIn(key string, p Pending) (r ReviewAnswer, f fault) {
+	report, failed := take[Report](p, StepWork.Name)
+	if failed != nil {
+		if !failed.Temporary {
+			t := m.turnOf(key)
 			t.Over, t.Failed = true, true
 		}
-		return r, fault{words: failure.Msg, passes: failure.Temporary}, nil
+		return r, fault{words: failed.Msg, passes: failed.Temporary}
 	}
 	m.pay(key, report)
 	words := or(report.Error, "it failed")
 	if report.OK {
-		bad := error(nil)
-		if r, bad = ParseReview(report.Answer); bad == nil {
-			return r, fault{}, nil
+		r, bad := ParseReview(report.Answer)
+		if bad == nil {
+			return r, fault{}
 		}
 		words = "its answer can't be read: " + bad.Error()
 	}
 	passes := report.Transient && !m.spent()
-	m.st.turnOf(key).Failed = !passes
-	return r, fault{words: words, passes: passes}, nil
+	m.turnOf(key).Failed = !passes
+	return r, fault{words: words, passes: passes}
 }
 
 func or(a, b string) string {
@@ -209,26 +168,26 @@ func or(a, b string) string {
 }
 
 // judged adds a review to the ledger and posts what is new in it.
-func (m *machine) judged(domain string, r Review) error {
+func (m reviewing) judged(domain string, r ReviewAnswer) {
 	var fresh []Finding
 	var wants []string
 	for _, f := range r.Findings {
 		found := Finding{
 			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(Harmless(f.Severity)), Text: Harmless(f.Text),
-			Author: m.st.Spec.Reviewer.Agent, Round: m.st.Round,
+			Author: m.Spec.Reviewer.Agent, Round: m.Round,
 		}
 		if r.Verdict != NeedsChanges {
 			// What an approval mentions needs no action, but people are told about it once.
-			if noted := m.st.Ledger.Note(found); noted != nil {
+			if noted := m.Ledger.Note(found); noted != nil {
 				fresh = append(fresh, *noted)
 			}
 			continue
 		}
-		if twin := m.st.Ledger.twin(found); twin != "" {
+		if twin := m.Ledger.twin(found); twin != "" {
 			found.ID = twin
 		}
-		raised := m.st.Ledger.Raise(found)
-		last := m.st.Ledger.Find(idOf(&m.st.Ledger, found))
+		raised := m.Ledger.Raise(found)
+		last := m.Ledger.Find(idOf(&m.Ledger, found))
 		wants = append(wants, last.ID)
 		unsaid := last.State == Open && last.Comment == "" &&
 			!slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
@@ -236,7 +195,7 @@ func (m *machine) judged(domain string, r Review) error {
 			fresh = append(fresh, *last)
 		}
 	}
-	return m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.st.Head, Wants: wants},
+	m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.Head.Commit, Wants: wants},
 		reviewBody(domain, r.Verdict, r), fresh)
 }
 
@@ -248,7 +207,7 @@ func idOf(l *Ledger, f Finding) string {
 	return Identity(f.Domain, f.Path, f.Text)
 }
 
-func reviewBody(domain string, v Verdict, r Review) string {
+func reviewBody(domain string, v Verdict, r ReviewAnswer) string {
 	body := fmt.Sprintf("**%s**: %s", domain, v)
 	if r.Summary != "" {
 		body += "\n\n" + Harmless(r.Summary)
@@ -256,29 +215,17 @@ func reviewBody(domain string, v Verdict, r Review) string {
 	return body
 }
 
-func (m *machine) reviewFailed(domain, why string) error {
-	body := fmt.Sprintf("**%s**: the review failed and is not an approval: %s", domain, Harmless(short(why)))
-	return m.post(Judgement{Domain: domain, Head: m.st.Head, Failure: why}, body, nil)
-}
-
 // post posts a judgement on the forge. It counts only after that.
-func (m *machine) post(j Judgement, body string, findings []Finding) error {
-	posted, done, err := attempt[[]Posted](m, StepPostReview, PostReviewIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("review-%s-%s-%s-%d", m.st.Kind, j.Domain,
-			m.st.Head, m.st.Again),
-		Domain: j.Domain, Head: m.st.Head, Verdict: j.Verdict, Body: body, Findings: findings,
+func (m reviewing) post(j Judgement, body string, findings []Finding) {
+	posted := attempt(m.machine, StepPostReview, PostReviewIn{
+		Where: m.where(), Key: fmt.Sprintf("review-%s-%s-%s-%d", m.Kind, j.Domain, m.Head.Commit, m.Life.Again),
+		Domain: j.Domain, Head: m.Head.Commit, Verdict: j.Verdict, Body: body, Findings: findings,
 	})
-	if err != nil || !done {
-		return err
-	}
-	m.st.judge(j)
+	m.Review.record(j)
 	for _, p := range posted {
-		if f := m.st.Ledger.Find(p.Finding); f != nil {
+		if f := m.Ledger.Find(p.Finding); f != nil {
 			f.Comment, f.URL = p.Comment, p.URL
-			if m.st.First == "" {
-				m.st.First = p.URL
-			}
+			m.Inbox.First = or(m.Inbox.First, p.URL)
 		}
 	}
-	return nil
 }

@@ -92,7 +92,7 @@ func (l *lasting) Verdict(_ context.Context, in VerdictIn) error {
 	return err
 }
 
-func (l *lasting) Ready(_ context.Context, in ReadyIn) error {
+func (l *lasting) Ready(_ context.Context, in Where) error {
 	_, err := named(l, "ready", in, nothing(l.world.Ready))
 	return err
 }
@@ -184,16 +184,16 @@ func (r *doomed) Start(step string, in any) Pending {
 	}
 	if t := r.l.trouble; t != nil && !r.l.failed[name] && t(step, string(data)) {
 		r.l.failed[name] = true
-		if step == StepSave {
+		if step == StepSave.Name {
 			r.straight++
 		}
 		return ready{o: Outcome{Failure: &Failure{Msg: "no space left on device", Temporary: true}}}
 	}
-	if r.straight > 0 && step != StepSave {
+	if r.straight > 0 && step != StepSave.Name {
 		r.t.Errorf("%s while the state can't be saved", step)
 	}
 	o, err := Dispatch(context.Background(), r.l, step, data)
-	if step == StepSave {
+	if step == StepSave.Name {
 		r.straight = 0
 	}
 	if r.at("after " + step + " " + string(data)) {
@@ -213,7 +213,10 @@ func (l *lasting) carry(s Spec, events []Event, kill func(string) bool) (words s
 		if st.Stage == StageEnded {
 			return l.words(st), lives
 		}
-		unread := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return slices.Contains(st.Seen, e.ID) })
+		unread := slices.DeleteFunc(slices.Clone(events), func(e Event) bool {
+			return slices.Contains(st.Inbox.Events,
+				e.ID)
+		})
 		r := &doomed{memory: &memory{t: l.t, w: l.world, now: now, inbox: unread}, l: l, kill: kill}
 		end, err := Phase(r, st)
 		now = r.now
@@ -227,12 +230,13 @@ func (l *lasting) carry(s Spec, events []Event, kill func(string) bool) (words s
 }
 
 func (l *lasting) words(st State) string {
-	if st.Cost != l.paid {
-		l.t.Errorf("%v was paid, and %v is counted", l.paid, st.Cost)
+	if st.Spent.Cost != l.paid {
+		l.t.Errorf("%v was paid, and %v is counted", l.paid, st.Spent.Cost)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s after %d rounds, %v, trouble %q, question %q\n", st.End, st.Round, st.Cost, st.Trouble,
-		st.Question)
+	fmt.Fprintf(&b, "%s after %d rounds, %v, trouble %q, question %q\n", st.End, st.Round, st.Spent.Cost,
+		st.Waiting.Trouble,
+		st.Ask.Question)
 	list := func(what string, n int, of func(int) string) {
 		var all []string
 		for i := range n {
@@ -248,7 +252,7 @@ func (l *lasting) words(st State) string {
 	list("said", len(l.said), func(i int) string { return l.said[i] })
 	list("taken", len(l.taken), func(i int) string { return l.taken[i].Theirs })
 	list("order", len(l.order), func(i int) string { return l.order[i] })
-	fmt.Fprintf(&b, "%d requests, %d verdicts, merged %v\n", l.opened, len(st.Judgements), l.mergedBy != nil)
+	fmt.Fprintf(&b, "%d requests, %d verdicts, merged %v\n", l.opened, len(st.Review.Judgements), l.mergedBy != nil)
 	return b.String()
 }
 
@@ -279,7 +283,7 @@ func dear(agent func(Job) (Report, []Commit)) func(Job) (Report, []Commit) {
 func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
 	said := []Comment{comment("1", "ann", "OWNER", "rename the flag", 2*time.Hour),
 		comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 9*time.Hour)}
-	effects := func(step, _ string) bool { return step != StepSave && step != StepLook }
+	effects := func(step, _ string) bool { return step != StepSave.Name && step != StepLook.Name }
 	overloaded := Report{Error: "overloaded", Transient: true, Cost: 0.125}
 	for name, c := range map[string]struct {
 		agents  func() func(Job) (Report, []Commit)
@@ -292,7 +296,7 @@ func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
 		"every step fails at first": {agents: func() func(Job) (Report, []Commit) { return dear(picky) },
 			trouble: effects},
 		"what is saved fails at first": {agents: func() func(Job) (Report, []Commit) { return dear(picky) },
-			trouble: func(step, _ string) bool { return step == StepSave }},
+			trouble: func(step, _ string) bool { return step == StepSave.Name }},
 		"the model is overloaded": {agents: func() func(Job) (Report, []Commit) {
 			return failing(3, overloaded, dear(picky))
 		}},
@@ -311,7 +315,7 @@ func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
 			spec: func(s *Spec) { s.Through = Validating }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := merging()
+			s := thatMerges()
 			if s.Ready = true; c.spec != nil {
 				c.spec(&s)
 			}
@@ -339,7 +343,7 @@ func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
 			}
 			met := map[string]bool{}
 			if got, lives := play(t, func(w string) bool {
-				once := w != "wait" && w != "sleep" && !strings.Contains(w, " "+StepSave+" ") && !met[w]
+				once := w != "wait" && w != "sleep" && !strings.Contains(w, " "+StepSave.Name+" ") && !met[w]
 				met[w] = true
 				return once
 			}); got != calm {
@@ -347,4 +351,8 @@ func TestAPhaseThatIsKilledAnywhereEndsAsOneThatIsNot(t *testing.T) {
 			}
 		})
 	}
+}
+
+func nothing[I any](f func(context.Context, I) error) func(context.Context, I) (struct{}, error) {
+	return func(ctx context.Context, in I) (struct{}, error) { return struct{}{}, f(ctx, in) }
 }

@@ -172,6 +172,30 @@ func (l *Ledger) OpenOnes() []Finding {
 	return open
 }
 
+// wishes are the requests of people that nobody has answered.
+func (l *Ledger) wishes() []Finding {
+	return slices.DeleteFunc(l.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
+}
+
+// base is the finding about a base that a fixer has to merge, nil if there is none.
+func (l *Ledger) base() *Finding {
+	for _, f := range l.OpenOnes() {
+		if strings.HasPrefix(f.Comment, fromBase) {
+			return l.Find(f.ID)
+		}
+	}
+	return nil
+}
+
+// drop takes back open findings.
+func (l *Ledger) drop(which func(Finding) bool) {
+	for i := range l.Findings {
+		if f := &l.Findings[i]; f.State == Open && which(*f) {
+			f.State = Dropped
+		}
+	}
+}
+
 // Settle records the outcome of a round for a finding.
 func (l *Ledger) Settle(id string, s FindingState, reason, commit string) {
 	if f := l.Find(id); f != nil {

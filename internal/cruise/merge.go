@@ -7,229 +7,52 @@ import (
 	"time"
 )
 
-// Approval ends a phase and permits a merge. All domains give it, or a person does, by a verdict or by a word.
-type Approval struct {
-	Name    string `json:"name,omitempty"`    // of the person, "" for all domains
-	Comment string `json:"comment,omitempty"` // where it was said
-	Word    bool   `json:"word,omitempty"`    // it was the word that ends a review, not a verdict on the forge
-	Commit  string `json:"commit"`
-	End     End    `json:"end"`
-	Words   string `json:"words"`
-}
-
-// Given is the verdict that the reviewer's own account gave last.
-type Given struct {
-	Head    string `json:"head"`
-	Approve bool   `json:"approve"`
-}
-
-// Note is something to be said on the pull request, once for each key.
-type Note struct {
-	Key  string `json:"key"`
-	Text string `json:"text"`
-}
-
-// Merged is the result of a merge: it is done, it has to wait for somebody, its approval no longer counts, or the
-// request targets another branch than expected.
-type Merged struct {
-	Done bool   `json:"done,omitempty"`
-	Wait string `json:"wait,omitempty"`
-	Lost string `json:"lost,omitempty"`
-	Base string `json:"base,omitempty"`
-	// Refused is why the forge does not merge it, in its own words.
-	Refused string `json:"refused,omitempty"`
-	// Checks says that what it waits for are checks.
-	Checks bool `json:"checks,omitempty"`
-	// Target is set where the base has to be merged into the branch first.
-	Target *Target `json:"target,omitempty"`
-}
-
-// Stand is how a pull request stands at the moment of its merge.
-type Stand struct {
-	Head, Base string
-	Verdicts   []Opinion // current ones, of people
-	Word       *Comment  // the comment that an approval rests on, as it is now
-	Gone       []string  // demands that people withdrew
-	Checks     Checks
-}
-
-// Opinion is a verdict of a person that stands on the forge.
-type Opinion struct {
-	Name, Commit string
-	Approves     bool
-	Write        bool // that person may write, as the forge just said
-	At           time.Time
-}
-
-// Demand is what a person asked for. A fixer's answer does not settle it for a merge.
-type Demand struct {
-	Comment string    `json:"comment"`
-	Author  string    `json:"author"`
-	At      time.Time `json:"at,omitzero"`
-}
-
-// demands are those of a phase that a fixer has answered.
-func (s *State) demands() (list []Demand) {
-	for _, f := range s.Ledger.Findings {
-		if f.Demand && slices.Contains([]FindingState{Fixed, Declined, Answered}, f.State) {
-			list = append(list, Demand{Comment: f.Comment, Author: f.Author, At: f.At})
-		}
-	}
-	return list
-}
-
-// settles says whether a demand is settled: its author took it back or has approved since, or somebody who may write
-// has approved of this head since, by a verdict or by the word that ends a review.
-func (s Stand) settles(d Demand, a Approval) bool {
-	return slices.Contains(s.Gone, d.Comment) || a.Word && s.Word.Write && s.Word.Changed.After(d.At) ||
-		slices.ContainsFunc(s.Verdicts, func(v Opinion) bool {
-			return v.Approves && v.At.After(d.At) && (v.Name == d.Author || v.Write && v.Commit == s.Head)
-		})
-}
-
-// over says whether the user ignores what somebody wants.
-func (in MergeIn) over(who string) bool {
-	return slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, who) })
-}
-
-// May decides whether a merge may happen now. It returns the zero value if so.
-func (in MergeIn) May(s Stand) Merged {
-	if in.Base != "" && s.Base != in.Base {
-		return Merged{Base: s.Base}
-	}
-	a := in.Approval
-	switch {
-	case a.Word:
-		if s.Word == nil || !Complete(s.Word.Body) {
-			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
-		}
-		if !s.Word.Write && !in.Only {
-			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is not an approval "+
-				"for a merge.", a.Name)}
-		}
-	case a.Name != "":
-		i := slices.IndexFunc(s.Verdicts, func(v Opinion) bool {
-			return v.Approves && v.Name == a.Name &&
-				v.Commit == a.Commit
-		})
-		if i < 0 {
-			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
-		}
-		if !s.Verdicts[i].Write && !in.Only {
-			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a "+
-				"merge.", a.Name)}
-		}
-	}
-	if s.Head != a.Commit {
-		if a.Name != "" {
-			return Merged{Lost: fmt.Sprintf("%s was approved, and the request is at %s.", abbrev(a.Commit), abbrev(s.Head))}
-		}
-		return Merged{Wait: fmt.Sprintf("the request to be at %s, which was approved, and not at %s", abbrev(a.Commit),
-			abbrev(s.Head))}
-	}
-	var who []string
-	for _, v := range s.Verdicts {
-		if !v.Approves && v.Write {
-			who = append(who, v.Name)
-		}
-	}
-	for _, d := range in.Demands {
-		if !s.settles(d, a) {
-			who = append(who, d.Author)
-		}
-	}
-	slices.Sort(who)
-	if who = slices.DeleteFunc(slices.Compact(who), in.over); len(who) > 0 {
-		return Merged{Wait: strings.Join(who, ", ") + requestStands}
-	}
-	rule := in.Checks
-	if rule == "" && !in.Only {
-		rule = ChecksAll
-	}
-	s.Checks.Expected = in.Expected
-	w := weigh(rule, in.IgnoreChecks, s.Checks)
-	if rule != ChecksNone && rule != "" && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
-		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head)), Checks: true}
-	}
-	wait := w.waits()
-	if len(w.action) > 0 {
-		wait = "somebody on the forge: " + some(w.action)
-	}
-	if failed := append(w.failed, w.red...); len(failed) > 0 {
-		wait = "checks that failed: " + names(failed)
-	}
-	return Merged{Wait: wait, Checks: wait != ""}
-}
-
-// approval is what the domains' verdicts on the present head amount to, nil if that is none.
-func (s *State) approval() *Approval {
-	yes, overruled, others := s.verdicts()
-	if len(others) > 0 || len(yes)+len(overruled) == 0 {
-		return nil
-	}
-	words := "Every domain approved of " + abbrev(s.Head) + "."
-	if len(overruled) > 0 {
-		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.", abbrev(s.Head),
-			strings.Join(overruled, ", "))
-	}
-	return &Approval{Commit: s.Head, End: EndApproved, Words: words}
-}
-
 // approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
 // approval counts when the checks are green; then the request is merged, where the user wants that.
-func (m *machine) approve(a Approval) {
-	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
-	m.st.Approval = &a
-	if m.st.Stage != StageChecks {
-		m.st.Backoff = m.st.Backoff.Reset()
+func (s *State) approve(a Approval) {
+	s.Ask = Ask{}
+	s.Review.Approval = &a
+	if s.Stage != StageChecks {
+		s.Looks.Backoff = s.Looks.Backoff.Reset()
 	}
-	rule := m.st.Spec.Checks
 	switch {
-	case m.st.lastKind() && m.st.Spec.Ready && !m.st.Ready:
-		m.to(StageReady)
-	case rule != ChecksNone && rule != "":
-		m.to(StageChecks)
+	case s.lastKind() && s.Spec.Ready && !s.Review.Ready:
+		s.to(StageReady)
+	case s.Spec.Checks.counts():
+		s.to(StageChecks)
 	default:
-		m.green()
+		s.green()
 	}
 }
 
 // ready marks an approved draft as ready. Checks that don't run on drafts begin then.
-func (m *machine) ready() error {
-	_, done, err := attempt[struct{}](m, StepReady, ReadyIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
-	if done {
-		m.st.Ready = true
-		m.approve(*m.st.Approval)
-	}
-	return err
+func (m *machine) ready() {
+	attempt(m, StepReady, m.where())
+	m.Review.Ready = true
+	m.approve(*m.Review.Approval)
 }
 
 // complete handles the word that ends a review. It applies to what was on the forge when it was written, not to a
 // commit that came later or in the same second.
-func (m *machine) complete(c Comment) error {
-	head, pushed := m.st.Head, m.st.Pushed
-	known := slices.Contains([]string{"", m.st.Head, m.st.LastHead}, m.head)
-	if !known && m.head == m.st.Foreign {
-		head, pushed, known = m.st.Foreign, m.st.ForeignAt, true
+func (m *machine) complete(c Comment) {
+	head, pushed := m.Head.Commit, m.Head.PushedAt
+	known := slices.Contains([]string{"", m.Head.Commit, m.Head.Before}, m.head)
+	if !known && m.head == m.Foreign.Commit {
+		head, pushed, known = m.Foreign.Commit, m.Foreign.At, true
 	}
 	if known && pushed.IsZero() && head != "" {
 		// A phase of an older cco did not record this. Only what is said from now on counts.
-		now, err := m.Now()
-		if err != nil {
-			return err
-		}
-		m.st.Pushed = now.Truncate(time.Second)
-		pushed = m.st.Pushed
+		pushed = m.now().Truncate(time.Second)
+		m.Head.PushedAt = pushed
 	}
 	if !known || !c.Changed.After(pushed) {
 		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same "+
 			"moment. Write it again if that is meant.",
 			c.Author, abbrev(or(m.head, head))))
-		return nil
+		return
 	}
 	m.yes = &Approval{Name: c.Author, Comment: c.ID, Word: true, Commit: head, End: EndComplete, Words: c.Author +
 		" said so."}
-	return nil
 }
 
 // conclude ends the phase if the look that was just processed gives a reason to.
@@ -239,14 +62,14 @@ func (m *machine) conclude(state PullState) {
 	switch {
 	case state == PullMerged:
 		words := ""
-		if a := m.st.Approval; m.st.Stage == StageMerge && a != nil && a.Commit == m.head {
+		if a := m.Review.Approval; m.Stage == StageMerge && a != nil && a.Commit == m.head {
 			words = a.Words // we have merged it, on a machine that died before it could say so
 		}
 		m.end(EndMerged, words)
 	case state == PullClosed:
 		m.end(EndClosed, "")
 	case yes == nil:
-	case len(m.wishes()) == 0:
+	case len(m.Ledger.wishes()) == 0:
 		m.approve(*yes)
 	case yes.Word:
 		// a resumed phase begins with them
@@ -255,112 +78,87 @@ func (m *machine) conclude(state PullState) {
 	// With an approval, open wishes start another round, whose head needs an approval of its own.
 }
 
+// merging are the stages in which what was approved is merged, or compared with what stands for a last time.
+type merging struct{ *machine }
+
 // merge merges what was approved, or ends a phase that does not merge. The step checks again whether the approval
 // holds. While it may not go on, the phase tells people whom it waits for, and reads their comments.
-func (m *machine) merge() error {
-	for stage := m.st.Stage; m.st.Stage == stage && !m.st.Paused && !m.Full(); {
-		if _, err := m.look(); err != nil || m.st.Stage != stage {
-			return err
-		}
-		if len(m.wishes()) > 0 {
+func (m merging) merge() {
+	for stage := m.Stage; m.Stage == stage && !m.Paused && !m.Full(); {
+		m.look()
+		if len(m.Ledger.wishes()) > 0 {
 			m.to(StageWatch) // the new head will need an approval of its own
-			return nil
+			return
 		}
 		if m.unsure() {
-			if err := m.waitForMerge("the forge to say who pushed " + abbrev(m.head)); err != nil {
-				return err
-			}
+			m.waitForMerge("the forge to say who pushed " + abbrev(m.head))
 			continue
 		}
 		in := MergeIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Head: m.st.Approval.Commit, Base: m.st.Target,
-			Approval: *m.st.Approval, Over: m.st.Over, Only: stage == StageCompare, Workspace: m.st.Workspace,
-			Checks: m.st.Spec.Checks, IgnoreChecks: m.st.Spec.IgnoreChecks, Expected: m.st.Names,
+			Where: m.where(), Head: m.Review.Approval.Commit, Base: m.Base.Branch, Approval: *m.Review.Approval,
+			Over: m.Review.Over, Only: stage == StageCompare, Workspace: m.Workspace, Checks: m.Spec.Checks,
+			IgnoreChecks: m.Spec.IgnoreChecks, Expected: m.Checks.Names,
 		}
 		if !in.Only {
-			in.Demands = m.st.demands()
+			in.Demands = m.Ledger.demands()
 		}
-		got, done, err := attempt[Merged](m, StepMerge, in)
+		got := attempt(m.machine, StepMerge, in)
 		switch {
-		case err != nil || !done:
-			return err
-		case got.Done && stage == StageCompare:
-			return m.endApproved()
+		case got.Done && in.Only:
+			m.endApproved()
+			return
 		case got.Done:
-			m.end(EndMerged, m.st.Approval.Words)
-			return nil
+			m.end(EndMerged, m.Review.Approval.Words)
+			return
 		case got.Target != nil:
 			m.raiseBase(*got.Target)
 			m.to(StageWatch) // the merge needs an approval of its own
-			return nil
+			return
 		case got.Refused != "":
-			if asked, err := m.refusedMerge(got.Refused); err != nil || asked {
-				return err
-			}
-			m.st.Waits = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
-			got.Wait = m.st.Waits
+			m.refused(got.Refused)
+			m.Waiting.For = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
+			got.Wait = m.Waiting.For
 		case got.Lost != "":
-			m.note("lost-"+m.st.Approval.Comment, got.Lost+" It does not count.")
-			m.st.Approval = nil
+			m.note("lost-"+m.Review.Approval.Comment, got.Lost+" It does not count.")
+			m.Review.Approval = nil
 			m.to(StageWatch)
-			return nil
+			return
 		case got.Base != "":
-			if err := m.retargeted(got.Base); err != nil || m.st.Stage != stage {
-				return err
-			}
+			m.retargeted(got.Base)
+			m.stay(stage)
 		}
-		if err := m.waitForMerge(got.Wait); err != nil {
-			return err
-		}
-		if rule := m.st.Spec.Checks; got.Checks && m.st.Stage == stage && rule != "" && rule != ChecksNone {
+		m.waitForMerge(got.Wait)
+		if got.Checks && m.Stage == stage && m.Spec.Checks.counts() {
 			m.to(StageChecks)
 		}
 	}
-	return nil
 }
 
 // refusedFor is how long a forge may refuse a merge: it may still be finding out whether it can.
 const refusedFor = 5 * time.Minute
 
-// refusedMerge asks about a refusal that lasts, and says whether it did.
-func (m *machine) refusedMerge(why string) (asked bool, err error) {
-	now, err := m.Now()
-	if m.st.RefusedSince.IsZero() {
-		m.st.RefusedSince = now
+// refused asks about a refusal that lasts.
+func (m merging) refused(why string) {
+	now := m.now()
+	if m.Waiting.RefusedSince.IsZero() {
+		m.Waiting.RefusedSince = now
 	}
-	if err != nil || now.Sub(m.st.RefusedSince) < refusedFor {
-		return false, err
+	if now.Sub(m.Waiting.RefusedSince) >= refusedFor {
+		m.Waiting.RefusedSince = time.Time{}
+		m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
+		leave()
 	}
-	m.st.RefusedSince = time.Time{}
-	m.askWhy("the forge does not merge it: "+why+": going on tries again", "the forge does not merge it: "+why)
-	return true, nil
 }
 
 // waitForMerge waits until nothing blocks the merge any more.
-func (m *machine) waitForMerge(why string) error {
-	if why != "" && why != m.st.Waits {
-		m.st.Waits = why
-		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.st.Approval.Commit), "it is approved, and waits for "+why+".")
+func (m merging) waitForMerge(why string) {
+	if why != "" && why != m.Waiting.For {
+		m.Waiting.For = why
+		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.Review.Approval.Commit),
+			"it is approved, and waits for "+why+".")
 	}
-	stage := m.st.Stage
-	if err := m.postNotes(); err != nil || m.st.Stage != stage {
-		return err
-	}
-	if idle, err := m.idle(); err != nil || idle {
-		return err
-	}
-	if err := m.waitShown(m.st.Backoff.Interval()); err != nil {
-		return err
-	}
-	if !m.asked {
-		m.st.Backoff = m.st.Backoff.Slower()
-	}
-	return nil
-}
-
-// wishes are the requests of people that nobody has answered.
-func (m *machine) wishes() []Finding {
-	return slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
+	m.postNotes()
+	m.waitSlower(m.Looks.Backoff.Interval())
 }
 
 // requestStands is what a merge waits for, behind the names of those who requested changes.
@@ -368,7 +166,7 @@ const requestStands = ", whose request for changes stands"
 
 // InTheWay names those whose requests for changes a merge waits for.
 func (s *State) InTheWay() []string {
-	names, ok := strings.CutSuffix(s.Waits, requestStands)
+	names, ok := strings.CutSuffix(s.Waiting.For, requestStands)
 	if !ok {
 		return nil
 	}
@@ -376,98 +174,81 @@ func (s *State) InTheWay() []string {
 }
 
 // overrule lets a merge ignore somebody's request for changes, because the user says so.
-func (m *machine) overrule(name string) {
-	if name == "" || slices.Contains(m.st.Over, name) {
+func (s *State) overrule(name string) {
+	if name == "" || slices.Contains(s.Review.Over, name) {
 		return
 	}
-	m.st.Over = append(m.st.Over, name)
-	m.note("over-"+name, "the request for changes by "+code(name)+
+	s.Review.Over = append(s.Review.Over, name)
+	s.note("over-"+name, "the request for changes by "+code(name)+
 		" is passed over: the user who runs this said `cco cruise resume --over`.")
 }
 
 // retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new
 // branch. Approvals were given for the old one, so every domain judges again, and the user is asked before a merge.
-func (m *machine) retargeted(base string) error {
-	if base == "" || base == m.st.Target {
-		return nil
-	}
-	before := m.st.Target
+func (m *machine) retargeted(base string) {
+	before := m.Base.Branch
 	if before == "" {
-		m.st.Target = base // a phase of an older cco did not record it
-		return nil
+		m.Base.Branch = base // a phase of an older cco did not record it
 	}
-	stage := m.st.Stage
-	from, done, err := attempt[string](m, StepBase, BaseIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number})
-	if err != nil || !done {
-		return err
+	if base == "" || base == m.Base.Branch {
+		return
 	}
-	m.st.Target, m.st.From, m.st.Judgements, m.st.Onto, m.st.Began = base, from, nil, "", ""
-	m.note("base-"+base+"-"+abbrev(m.st.Head),
+	asking := m.Stage == StageAsk
+	from := attempt(m, StepBase, m.where())
+	m.Base, m.Review.Judgements = Base{Branch: base, From: from}, nil
+	m.note("base-"+base+"-"+abbrev(m.Head.Commit),
 		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
-	if stage == StageAsk {
-		return nil // it stays with its question, and the domains have no verdict
+	if asking {
+		return // it stays with its question, and the domains have no verdict
 	}
 	m.to(StageReview)
-	if m.st.Spec.Merge {
+	if m.Spec.Merge {
 		m.askWhy(fmt.Sprintf("the pull request goes into %q now, and no longer into %q: going on reviews it against that "+
 			"and merges it there", base, before), "it goes into another branch now, and was to be merged")
 	}
-	return nil
 }
 
 // judge has the reviewer's own account give one verdict on the head, when every domain has finished with it.
-func (m *machine) judge() (bool, error) {
-	yes, overruled, others := m.st.verdicts()
+func (m reviewing) judge() {
+	yes, overruled, others := m.verdicts()
 	no := slices.Concat(overruled, others)
 	approve := len(no) == 0
-	if v := m.st.Verdict; len(yes)+len(no) == 0 || v != nil && v.Head == m.st.Head && v.Approve == approve {
-		return true, nil // it was said, or there is nothing to say because all skipped it
+	if v := m.Review.Given; len(yes)+len(no) == 0 || v != nil && v.Head == m.Head.Commit && v.Approve == approve {
+		return // it was said, or there is nothing to say because all skipped it
 	}
-	body := "Every domain approves of " + abbrev(m.st.Head) + "."
+	body := "Every domain approves of " + abbrev(m.Head.Commit) + "."
 	if !approve {
-		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.st.Head), strings.Join(no, ", "))
+		body = fmt.Sprintf("Not every domain approves of %s: %s.", abbrev(m.Head.Commit), strings.Join(no, ", "))
 	}
-	return m.postVerdict(Given{Head: m.st.Head, Approve: approve}, fmt.Sprintf("verdict-%s-%s-%d", m.st.Kind, m.st.Head,
-		m.st.Again), body)
+	m.postVerdict("verdict", Given{Head: m.Head.Commit, Approve: approve}, body)
 }
 
 // withdraw takes back an approval before more is pushed onto what it was for.
-func (m *machine) withdraw() (bool, error) {
-	v := m.st.Verdict
-	if v == nil || !v.Approve || v.Head == m.st.Head || m.st.PR == nil {
-		return true, nil
+func (m *machine) withdraw() {
+	if v := m.Review.Given; v != nil && v.Approve && v.Head != m.Head.Commit && m.PR != nil {
+		m.postVerdict("withdrawn", Given{Head: v.Head},
+			"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
 	}
-	return m.postVerdict(Given{Head: v.Head}, fmt.Sprintf("withdrawn-%s-%s-%d", m.st.Kind, v.Head, m.st.Again),
-		"More is on its way: the approval of "+abbrev(v.Head)+" does not hold for it.")
 }
 
-func (m *machine) postVerdict(v Given, key, body string) (bool, error) {
-	_, done, err := attempt[struct{}](m, StepVerdict, VerdictIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: key, Head: v.Head, Approve: v.Approve, Body: body,
-	})
-	if done {
-		m.st.Verdict = &v
-	}
-	return done, err
+func (m *machine) postVerdict(what string, v Given, body string) {
+	attempt(m, StepVerdict, VerdictIn{Where: m.where(), Head: v.Head, Approve: v.Approve, Body: body,
+		Key: fmt.Sprintf("%s-%s-%s-%d", what, m.Kind, v.Head, m.Life.Again)})
+	m.Review.Given = &v
 }
 
 // note queues a comment for the pull request.
-func (m *machine) note(key, text string) {
-	if m.st.PR != nil && !slices.ContainsFunc(m.st.Notes, func(n Note) bool { return n.Key == key }) {
-		m.st.Notes = append(m.st.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
+func (s *State) note(key, text string) {
+	if s.PR != nil && !slices.ContainsFunc(s.Outbox.Notes, func(n Note) bool { return n.Key == key }) {
+		s.Outbox.Notes = append(s.Outbox.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
 	}
 }
 
 // postNotes posts the queued comments. One that can't be posted is only in status and log: no phase stops for it.
-func (m *machine) postNotes() error {
-	for len(m.st.Notes) > 0 && m.st.Stage != StageEnded {
-		n := m.st.Notes[0]
-		_, failed, done, err := persist[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-			Key: n.Key, Text: n.Text})
-		if err != nil || !done && failed == nil {
-			return err
-		}
-		m.st.Notes = slices.DeleteFunc(m.st.Notes, func(o Note) bool { return o.Key == n.Key })
+func (m *machine) postNotes() {
+	for len(m.Outbox.Notes) > 0 && m.Stage != StageEnded {
+		n := m.Outbox.Notes[0]
+		_, _ = persist(m, StepSay, SayIn{Where: m.where(), Key: n.Key, Text: n.Text})
+		m.Outbox.Notes = slices.DeleteFunc(m.Outbox.Notes, func(o Note) bool { return o.Key == n.Key })
 	}
-	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func merging() Spec {
+func thatMerges() Spec {
 	s := spec()
 	s.Merge = true
 	return s
@@ -42,7 +42,7 @@ func TestTheWordIsForWhatStoodThereWhenItWasSaid(t *testing.T) {
 			if second {
 				w.news = append(w.news, comment("3", "ann", "OWNER", "[REVIEW COMPLETE]", 10*time.Hour))
 			}
-			st, err := Phase(r, NewState(merging()))
+			st, err := Phase(r, NewState(thatMerges()))
 			if err != nil || (w.mergedBy != nil) != second || second && w.mergedBy.Head != "c0000002" {
 				t.Errorf("merged %+v, end %q: %v", w.mergedBy, st.End, err)
 			}
@@ -58,9 +58,9 @@ func TestTheWordIsForWhatStoodThereWhenItWasSaid(t *testing.T) {
 
 // Guards against a merge with the user's rights because somebody approved who may only read, or is only named.
 func TestOnlySomebodyWhoMayWriteApprovesForAMerge(t *testing.T) {
-	named := merging()
+	named := thatMerges()
 	named.Trusted = []string{"eve"}
-	for name, s := range map[string]Spec{"a reader": merging(), "a name on the list": named} {
+	for name, s := range map[string]Spec{"a reader": thatMerges(), "a name on the list": named} {
 		for _, c := range []Comment{approvalBy("1", "eve", "COLLABORATOR", "c0000001", time.Hour),
 			comment("1", "eve", "COLLABORATOR", "[REVIEW COMPLETE]", time.Hour)} {
 			w := &world{agents: unsure, news: []Comment{c}}
@@ -76,7 +76,7 @@ func TestOnlySomebodyWhoMayWriteApprovesForAMerge(t *testing.T) {
 	for _, c := range []Comment{approvalBy("1", "ann", "MEMBER", "c0000001", time.Hour),
 		comment("1", "ann", "MEMBER", "[REVIEW COMPLETE]", time.Hour)} {
 		w := &world{agents: unsure, news: []Comment{c}}
-		if st, _ := play(t, w, merging()); w.mergedBy == nil || st.End != EndMerged {
+		if st, _ := play(t, w, thatMerges()); w.mergedBy == nil || st.End != EndMerged {
 			t.Errorf("%q of somebody who may write: end %q", c.Body, st.End)
 		}
 	}
@@ -85,18 +85,18 @@ func TestOnlySomebodyWhoMayWriteApprovesForAMerge(t *testing.T) {
 // Guards against a merge over a person's request for changes.
 func TestAMergeWaitsForThePersonWhoRequestedChanges(t *testing.T) {
 	w := &world{agents: willing, objects: map[string]bool{"ann": true, "bob": true}}
-	st, _ := play(t, w, merging())
+	st, _ := play(t, w, thatMerges())
 	if w.mergedBy != nil || st.End != EndIdle || len(w.said) != 2 || !strings.Contains(strings.Join(w.said, ""), "bob") {
 		t.Errorf("merged %+v, end %q, said %q", w.mergedBy, st.End, w.said)
 	}
 	r := &memory{t: t, w: &world{agents: willing, objects: map[string]bool{"ann": true}}, now: begin}
 	done := &clearing{memory: r, at: after(3 * time.Hour)}
-	st, err := Phase(done, NewState(merging()))
+	st, err := Phase(done, NewState(thatMerges()))
 	if err != nil || r.w.mergedBy == nil || st.End != EndMerged || r.now.Before(done.at) {
 		t.Errorf("after it was settled: merged %+v, end %q, %v", r.w.mergedBy, st.End, err)
 	}
 	w = &world{agents: willing, objects: map[string]bool{"ann": true}}
-	st, _ = play(t, w, merging(), Event{ID: "o", Kind: EventResume, Over: "Ann", At: after(time.Hour)})
+	st, _ = play(t, w, thatMerges(), Event{ID: "o", Kind: EventResume, Over: "Ann", At: after(time.Hour)})
 	if w.mergedBy == nil || st.End != EndMerged ||
 		!slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "passed over") }) {
 		t.Errorf("with --over: merged %+v, end %q, said %q", w.mergedBy, st.End, w.said)
@@ -118,7 +118,7 @@ func (c *clearing) Start(step string, in any) Pending {
 
 func TestAMergeWaitsForChecks(t *testing.T) {
 	w := &world{agents: willing, failing: []string{"build"}}
-	if st, _ := play(t, w, merging()); w.mergedBy != nil || st.End != EndIdle ||
+	if st, _ := play(t, w, thatMerges()); w.mergedBy != nil || st.End != EndIdle ||
 		!strings.Contains(strings.Join(w.said, ""), "build") {
 		t.Errorf("merged %+v, end %q, said %q", w.mergedBy, st.End, w.said)
 	}
@@ -135,13 +135,13 @@ func TestAnotherBaseIsNoticedAndAskedAbout(t *testing.T) {
 	}
 	w := &world{agents: willing}
 	w.during = retarget(w)
-	st, _ := play(t, w, merging())
+	st, _ := play(t, w, thatMerges())
 	if w.mergedBy != nil || st.End != EndIdle || !strings.Contains(w.asked, `"release"`) {
 		t.Errorf("merged %+v, end %q, asked %q", w.mergedBy, st.End, w.asked)
 	}
 	w = &world{agents: willing}
 	w.during = retarget(w)
-	st, _ = play(t, w, merging(), Event{ID: "r", Kind: EventResume, At: after(time.Hour)})
+	st, _ = play(t, w, thatMerges(), Event{ID: "r", Kind: EventResume, At: after(time.Hour)})
 	if w.mergedBy == nil || w.mergedBy.Base != "release" || st.End != EndMerged {
 		t.Errorf("after a word of the user: merged %+v, end %q", w.mergedBy, st.End)
 	}
@@ -218,19 +218,19 @@ func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 // with one that waits for somebody.
 func TestAMergeNeedsTheChecksOfItsOwnCommit(t *testing.T) {
 	for name, c := range map[string]struct {
-		checks Checks
+		checks Checked
 		rule   CheckRule
 		merges bool
 	}{
-		"green":                   {Checks{Head: "c1", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, true},
-		"green on another commit": {Checks{Head: "c2", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, false},
-		"of no commit":            {Checks{}, ChecksAll, false},
-		"it waits for somebody":   {Checks{Head: "c1", All: []Check{{Name: "x", State: CheckAction}}}, ChecksAll, false},
-		"and so does a required": {Checks{Head: "c1", Required: []string{"x"},
+		"green":                   {Checked{Head: "c1", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, true},
+		"green on another commit": {Checked{Head: "c2", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, false},
+		"of no commit":            {Checked{}, ChecksAll, false},
+		"it waits for somebody":   {Checked{Head: "c1", All: []Check{{Name: "x", State: CheckAction}}}, ChecksAll, false},
+		"and so does a required": {Checked{Head: "c1", Required: []string{"x"},
 			All: []Check{{Name: "x", State: CheckAction}}}, ChecksRequired, false},
-		"one that does not count": {Checks{Head: "c1", Required: []string{"y"},
+		"one that does not count": {Checked{Head: "c1", Required: []string{"y"},
 			All: []Check{{Name: "x", State: CheckAction}, {Name: "y", State: CheckGreen}}}, ChecksRequired, true},
-		"of no interest to anybody": {Checks{Head: "c2"}, ChecksNone, true},
+		"of no interest to anybody": {Checked{Head: "c2"}, ChecksNone, true},
 	} {
 		got := MergeIn{Head: "c1", Base: "main", Approval: Approval{Commit: "c1"}, Checks: c.rule}.May(
 			Stand{Head: "c1", Base: "main", Checks: c.checks})
@@ -251,11 +251,11 @@ func TestAMergeThatIsFoundDoneEndsAsOurs(t *testing.T) {
 		"of another commit":   {StageMerge, "c2", ""},
 		"before we wanted to": {StageWatch, "c1", ""},
 	} {
-		m := &machine{head: c.head, st: &State{Stage: c.stage, Approval: &Approval{Commit: "c1",
-			Words: "Every domain approved of c1."}}}
+		m := &machine{head: c.head, State: &State{Stage: c.stage, Review: Review{Approval: &Approval{Commit: "c1",
+			Words: "Every domain approved of c1."}}}}
 		m.conclude(PullMerged)
-		if m.st.End != EndMerged || m.st.EndWords != c.want {
-			t.Errorf("%s: %s, %q", name, m.st.End, m.st.EndWords)
+		if m.End != EndMerged || m.EndWords != c.want {
+			t.Errorf("%s: %s, %q", name, m.End, m.EndWords)
 		}
 	}
 }

@@ -4,10 +4,10 @@ package cruise
 // pushed went with its machine, a commit that waits for consent too. That round is begun again, and lost says so.
 func (s State) Moved(has func(commit string) bool) (moved State, lost bool) {
 	if p := s.Published; p != nil && p.Head != "" && !has(p.Head) {
-		s.Published, s.Holding, lost = nil, "", true
+		s.Outbox.Published, s.Holding, lost = nil, "", true
 	}
-	if s.Head != "" && s.Head != s.LastHead && !has(s.Head) {
-		s.Head, lost = s.LastHead, true
+	if s.Head.Commit != "" && s.Head.Commit != s.Head.Before && !has(s.Head.Commit) {
+		s.Head.Commit, lost = s.Head.Before, true
 	}
 	if !lost {
 		return s, false
@@ -26,7 +26,7 @@ func (s State) Moved(has func(commit string) bool) (moved State, lost bool) {
 	if again == StageFix && s.Round > 0 {
 		s.Round-- // it counts when it begins
 	}
-	s.Turns, s.Underway, s.Attempt = nil, false, 0
+	s.Attempt = Attempt{}
 	s.Again++ // the turns on this machine have names of their own
 	s.Trouble = "what was not pushed went with the machine that had it: this round is begun again"
 	return s, true

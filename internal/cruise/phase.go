@@ -1,7 +1,6 @@
 package cruise
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,10 +18,10 @@ const (
 	troubleTop = 300 * time.Second
 )
 
-// machine is a phase at work.
+// machine is a phase at work: its state, and what is known of this moment.
 type machine struct {
 	Run
-	st    *State
+	*State
 	heard time.Time // when the last comment that needs action was made
 	asked bool      // somebody wants a look now
 	head  string    // the commit that the pull request is at, as the last look says
@@ -36,182 +35,145 @@ type machine struct {
 // Phase carries a phase on from its saved state until it has ended, or until the engine wants to go on with a new
 // history. It sees the world only through r.
 func Phase(r Run, st State) (State, error) {
-	m := &machine{Run: r, st: &st, due: !st.NextLook.IsZero() && st.looks()}
+	m := &machine{Run: r, State: &st, due: !st.Looks.Next.IsZero() && st.looks()}
 	st.adoptOlder()
-	if st.Started.IsZero() {
-		now, err := r.Now()
-		if err != nil {
-			return st, err
+	err := enter(func() {
+		if st.Started.IsZero() {
+			st.Started = m.now()
+			st.LastActivity = st.Started
 		}
-		st.Started, st.LastActivity = now, now
+		for late := 0; m.live(late == maxLate); late = min(late+1, maxLate) {
+			// Something was sent while it ended, and the sender was told that it will be handled.
+			leaveOn(enter(func() { m.awaitEvent(firstWait) }))
+		}
+	})
+	return st, err
+}
+
+// live goes from stage to stage to the end, and says whether there is something that was not read.
+func (m *machine) live(last bool) (unread bool) {
+	for m.Stage != StageEnded && !m.Full() {
+		leaveOn(enter(m.next))
 	}
-	for late := 0; ; late = min(late+1, maxLate) {
-		if err := m.live(); err != nil {
-			return st, err
-		}
-		if st.Stage != StageEnded && r.Full() {
-			return st, m.save() // the next life begins with the saved state
-		}
-		saved, err := m.record(late == maxLate)
-		if err != nil || !saved.Unread {
-			return st, err
-		}
-		// Something was sent meanwhile, and the sender was told that it will be handled.
-		if err := m.awaitEvent(firstWait); err != nil {
-			return st, err
-		}
+	if m.Stage != StageEnded {
+		m.save() // the next life begins with the saved state
+		return false
+	}
+	return m.record(last).Unread
+}
+
+// stages are what a phase does in each of its stages.
+func stages() map[Stage]func(*machine) {
+	return map[Stage]func(*machine){
+		StageName:     (*machine).name,
+		StageOpen:     func(m *machine) { m.ensure(); m.to(StageWork) },
+		StageWork:     (*machine).work,
+		StagePublish:  (*machine).publish,
+		StageReview:   func(m *machine) { reviewing{m}.review() },
+		StageWatch:    (*machine).watch,
+		StageFix:      func(m *machine) { fixing{m}.fix() },
+		StageAnswer:   func(m *machine) { fixing{m}.answer() },
+		StageReady:    (*machine).ready,
+		StageChecks:   func(m *machine) { checking{m}.checks() },
+		StageMerge:    func(m *machine) { merging{m}.merge() },
+		StageCompare:  func(m *machine) { merging{m}.merge() },
+		StageAsk:      (*machine).ask,
+		StageEnding:   (*machine).ending,
+		StageCleaning: (*machine).clean,
 	}
 }
 
-// live goes from stage to stage to the end.
-func (m *machine) live() error {
-	for m.st.Stage != StageEnded && !m.Full() {
-		if !m.st.inTurn() { // else what was sent is read after the turn, as if nothing had interrupted it
-			if err := m.drain(); err != nil {
-				return err
-			}
-		}
-		if err := m.save(); err != nil {
-			return err
-		}
-		if err := m.postNotes(); err != nil {
-			return err
-		}
-		if err := m.resume(); err != nil {
-			return err
-		}
-		if err := m.next(); err != nil {
-			return err
-		}
+// next does what is next.
+func (m *machine) next() {
+	if !m.inTurn() { // else what was sent is read after the turn, as if nothing had interrupted it
+		m.drain()
 	}
-	return nil
-}
-
-func (m *machine) next() error {
+	m.save()
+	m.postNotes()
+	m.resume()
 	m.told = ""
-	if m.st.Paused {
-		return m.pause()
-	}
-	if m.st.Take != "" && !m.st.inTurn() {
-		return m.takeSide()
-	}
-	switch m.st.Stage {
-	case StageName:
-		return m.name()
-	case StageOpen:
-		return m.open()
-	case StageWork:
-		return m.work()
-	case StagePublish:
-		return m.publish()
-	case StageReview:
-		return m.review()
-	case StageWatch:
-		return m.watch()
-	case StageFix:
-		return m.fix()
-	case StageAnswer:
-		return m.answer()
-	case StageReady:
-		return m.ready()
-	case StageChecks:
-		return m.checks()
-	case StageMerge, StageCompare:
-		return m.merge()
-	case StageAsk:
-		return m.ask()
-	case StageEnding:
-		return m.ending()
-	case StageCleaning:
-		return m.clean()
+	stage := stages()[m.Stage]
+	switch {
+	case m.Paused:
+		m.awaitEvent(forever)
+	case m.Foreign.Take != "" && !m.inTurn():
+		m.takeSide()
+	case stage == nil:
+		m.unknownStage()
 	default:
-		return m.unknownStage()
+		stage(m)
 	}
 }
 
 // unknownStage waits in a stage that only a newer cco knows. An error would make the engine start over again and again.
-func (m *machine) unknownStage() error {
-	m.st.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
-		"cleanup`", m.st.Stage)
-	m.st.Stuck = m.st.Trouble
-	if err := m.save(); err != nil {
-		return err
-	}
-	return m.awaitEvent(forever)
+func (m *machine) unknownStage() {
+	m.Waiting.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
+		"cleanup`", m.Stage)
+	m.Waiting.Stuck = m.Waiting.Trouble
+	m.save()
+	m.awaitEvent(forever)
 }
 
 // resume waits for the look that was due when the state was saved, so that a restart neither forgets it nor has all
 // phases look at once.
-func (m *machine) resume() error {
+func (m *machine) resume() {
 	if !m.due {
-		return nil
+		return
 	}
 	m.due = false
-	now, err := m.Now()
-	if err != nil || m.st.Paused || !m.st.looks() {
-		return err
+	if m.Paused || !m.looks() {
+		return
 	}
-	m.st.NextLook, m.st.Backoff = m.st.Next(now)
-	if wait := min(m.st.NextLook.Sub(now), lastWait); wait > 0 { // a clock may have been set back
-		return m.awaitEvent(wait)
+	now := m.now()
+	m.Looks.Next, m.Looks.Backoff = m.Next(now)
+	if wait := min(m.Looks.Next.Sub(now), m.Looks.Backoff.last()); wait > 0 { // a clock may have been set back
+		m.awaitEvent(wait)
 	}
-	return nil
 }
 
 // save saves the state.
-func (m *machine) save() error {
-	_, err := m.record(false)
-	return err
-}
+func (m *machine) save() { m.record(false) }
 
 // saveAgain is how often a state is tried to be saved that can't be.
 const saveAgain = 30 * time.Second
 
 // record saves the state. It is all that a later life of the phase knows, so nothing else happens before that is done.
-func (m *machine) record(last bool) (saved Saved, err error) {
+func (m *machine) record(last bool) Saved {
 	for wait := firstWait; ; wait = min(2*wait, saveAgain) {
-		err = m.Start(StepSave, SaveIn{Phase: m.ID(), State: *m.st, Last: last}).Get(&saved)
-		if _, failed := errors.AsType[*StepError](err); !failed {
-			return saved, err
+		saved, failed := do(m, StepSave, SaveIn{Phase: m.ID(), State: *m.State, Last: last})
+		if failed == nil {
+			return saved
 		}
-		if err := m.Sleep(wait); err != nil {
-			return saved, err
-		}
+		leaveOn(m.Sleep(wait))
 	}
 }
 
-func (m *machine) to(s Stage) {
-	m.st.Stage, m.st.Attempt = s, 0
-	m.over()
-	m.st.Trouble, m.st.Waits, m.st.RefusedSince, m.st.NextLook = "", "", time.Time{}, time.Time{}
+func (s *State) to(stage Stage) {
+	s.Stage, s.Attempt.Number = stage, 0
+	s.over()
+	s.Waiting = Waiting{Stuck: s.Waiting.Stuck}
+	s.Looks.Next = time.Time{}
 }
 
-func (m *machine) end(e End, words string) {
-	m.st.End, m.st.EndWords = e, words
-	m.to(StageEnding)
+func (s *State) end(e End, words string) {
+	s.End, s.EndWords = e, words
+	s.to(StageEnding)
 }
 
 // active notes that something happened.
-func (m *machine) active() error {
-	now, err := m.Now()
-	m.st.LastActivity = now
-	return err
-}
+func (m *machine) active() { m.LastActivity = m.now() }
 
-// idle ends a phase in which nothing has happened for too long.
-func (m *machine) idle() (bool, error) {
-	if m.st.Stage == StageEnding || m.st.Stage == StageCleaning {
-		return false, nil // the reason for its end is already decided
+// idle ends a phase in which nothing has happened for too long, and leaves its stage.
+func (m *machine) idle() {
+	if m.Stage == StageEnding || m.Stage == StageCleaning {
+		return // the reason for its end is already decided
 	}
-	now, err := m.Now()
-	if err != nil {
-		return false, err
+	now := m.now()
+	if m.PR != nil && !m.seen(now) || m.Spec.Timeout <= 0 || now.Sub(m.LastActivity) < m.Spec.Timeout {
+		return
 	}
-	if m.st.PR != nil && !m.seen(now) || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
-		return false, nil
-	}
-	m.end(EndIdle, "Nothing happened for "+m.st.Spec.Timeout.String()+".")
-	return true, nil
+	m.end(EndIdle, "Nothing happened for "+m.Spec.Timeout.String()+".")
+	leave()
 }
 
 // seen notes that a look has just succeeded, and says whether it has. Time without a successful look does not count as
@@ -221,78 +183,65 @@ func (m *machine) seen(now time.Time) bool {
 		return false
 	}
 	m.saw = false
-	if gap := now.Sub(m.st.LastLook); !m.st.LastLook.IsZero() && (m.st.Blind || gap > 2*lastWait) &&
-		m.st.LastLook.After(m.st.LastActivity) {
-		m.st.LastActivity = m.st.LastActivity.Add(gap)
+	if gap := now.Sub(m.Looks.Last); !m.Looks.Last.IsZero() && (m.Looks.Blind || gap > 2*m.Looks.Backoff.last()) &&
+		m.Looks.Last.After(m.LastActivity) {
+		m.LastActivity = m.LastActivity.Add(gap)
 	}
-	m.st.LastLook, m.st.Blind = now, false
+	m.Looks.Last, m.Looks.Blind = now, false
 	return true
 }
 
-func (m *machine) name() error {
-	meta, done, err := attempt[Metadata](m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.st.Spec})
-	if err != nil || !done {
-		return err
-	}
-	m.st.Meta = meta
+func (m *machine) name() {
+	m.Meta = attempt(m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.Spec})
 	m.to(StageOpen)
-	return nil
-}
-
-func (m *machine) open() error {
-	if err := m.ensure(); err != nil || m.st.Stage != StageOpen {
-		return err
-	}
-	m.to(StageWork)
-	return nil
 }
 
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
-func (m *machine) ensure() error {
-	w, done, err := attempt[Workspace](m, StepWorkspace,
-		WorkspaceIn{Phase: m.ID(), Spec: m.st.Spec, Branch: m.st.Meta.Branch, Head: m.st.Head})
-	if done {
-		if before := m.st.Workspace.Base; before != "" {
-			w.Base = before // a new one begins at the last pushed commit; the work began earlier
-		}
-		m.st.Workspace = w
+func (m *machine) ensure() {
+	w := attempt(m, StepWorkspace,
+		WorkspaceIn{Phase: m.ID(), Spec: m.Spec, Branch: m.Meta.Branch, Head: m.Head.Commit})
+	if before := m.Workspace.Base; before != "" {
+		w.Base = before // a new one begins at the last pushed commit; the work began earlier
 	}
-	return err
+	m.Workspace = w
 }
 
 // turnAndPublish runs a writer and takes its work out of its reach.
-func (m *machine) turnAndPublish(job Job) (r Report, p Published, done bool, err error) {
-	if r, done, err = m.turn(job); err != nil || !done {
-		return r, p, false, err
+func (m *machine) turnAndPublish(job Job) (Report, Published) {
+	r := m.turn(job)
+	m.active()
+	p := attempt(m, StepPublish, m.publishIn())
+	m.Consent.Refused = p.Refused
+	return r, p
+}
+
+// where is what steps are told of the phase.
+func (m *machine) where() Where {
+	w := Where{Phase: m.ID(), Repo: m.Spec.Repo}
+	if m.PR != nil {
+		w.PR = m.PR.Number
 	}
-	if err = m.active(); err != nil {
-		return r, p, false, err
-	}
-	p, done, err = attempt[Published](m, StepPublish, m.publishIn())
-	if done {
-		m.st.Refused = p.Refused
-	}
-	return r, p, done, err
+	return w
 }
 
 // key names a turn for ever.
 func (m *machine) key(name string) string {
-	return fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.st.Kind, m.st.Again, name)
+	return fmt.Sprintf("%s-%s-%d-%s", m.ID(), m.Kind, m.Life.Again, name)
 }
 
 // job is what one agent is asked to do.
 func (m *machine) job(role Role, name string, w Worker, prompt string) Job {
 	return Job{
-		Key: m.key(name), Phase: m.ID(), Workspace: m.st.Workspace,
-		Role: role, Worker: w, Prompt: prompt, Task: m.st.Spec.Task, MaxCost: max(0, m.st.Spec.MaxCost-m.st.Cost),
-		Kind: m.st.Kind, Round: m.st.Round,
+		Key: m.key(name), Phase: m.ID(), Workspace: m.Workspace,
+		Role: role, Worker: w, Prompt: prompt, Task: m.Spec.Task, MaxCost: max(0, m.Spec.MaxCost-m.Spent.Cost),
+		Kind: m.Kind, Round: m.Round,
 	}
 }
 
-func (m *machine) spent() bool { return m.st.Spec.MaxCost > 0 && m.st.Cost >= m.st.Spec.MaxCost }
+func (s *State) spent() bool { return s.Spec.MaxCost > 0 && s.Spent.Cost >= s.Spec.MaxCost }
 
 // roughly marks a cost that is an estimate.
-func (s State) roughly() string {
+func (s *Spent) roughly() string {
 	if s.Estimate {
 		return " (an estimate)"
 	}
@@ -300,50 +249,37 @@ func (s State) roughly() string {
 }
 
 // broke ends the phase if its money is spent, and says whether it is.
-func (m *machine) broke() bool {
-	if !m.spent() {
+func (s *State) broke() bool {
+	if !s.spent() {
 		return false
 	}
-	m.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", m.st.Cost, m.st.roughly(), m.st.Spec.MaxCost))
+	s.end(EndCost, fmt.Sprintf("$%.2f%s of $%.2f are spent.", s.Spent.Cost, s.roughly(), s.Spec.MaxCost))
 	return true
 }
 
-func (m *machine) work() error {
-	if err := m.ensure(); err != nil || m.st.Stage != StageWork {
-		return err
-	}
-	now, err := m.Now()
-	if err != nil {
-		return err
-	}
+func (m *machine) work() {
+	m.ensure()
+	now := m.now()
 	m.begin()
-	job := m.job(Author, "author-"+strconv.Itoa(m.st.Attempt), m.st.Spec.Planner,
-		authorPrompt(*m.st, now.Format(time.DateOnly)))
-	job.Message = m.st.Meta.Title
-	report, published, done, err := m.turnAndPublish(job)
-	if err != nil || !done {
-		return err
-	}
+	job := m.job(Author, "author-"+strconv.Itoa(m.Attempt.Number), m.Spec.Planner,
+		authorPrompt(*m.State, now.Format(time.DateOnly)))
+	job.Message = m.Meta.Title
+	report, published := m.turnAndPublish(job)
 	m.over()
-	fault := authorFault(*m.st, report, published)
-	if fault == "" {
-		if m.st.Kind == Validating {
-			m.st.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
+	fault := authorFault(*m.State, report, published)
+	switch {
+	case fault == "":
+		if m.Kind == Validating {
+			m.Outbox.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
 		}
-		m.st.Published = &published
+		m.Outbox.Published = &published
 		m.to(StagePublish)
-		return nil
+	case m.broke() || m.Attempt.Number < maxTries: // again, from the start of the stage
+	default:
+		m.Attempt.Number = 0
+		m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.Spec.Planner.Agent, fault),
+			"the "+m.Spec.Planner.Agent+" agent did not do its work twice")
 	}
-	if m.broke() {
-		return nil
-	}
-	if m.st.Attempt < maxTries {
-		return nil // again, from the start of the stage
-	}
-	m.st.Attempt = 0
-	m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.st.Spec.Planner.Agent, fault),
-		"the "+m.st.Spec.Planner.Agent+" agent did not do its work twice")
-	return nil
 }
 
 // authorFault says why an author's work can't be used, "" if it can.

@@ -14,8 +14,8 @@ func TestAPhaseGoesFromTheTaskToApproval(t *testing.T) {
 	if st.End != EndApproved || st.Round != 0 || w.opened != 1 || len(w.posted) != 2 || len(w.said) != 1 {
 		t.Errorf("end %q, round %d, opened %d, posted %d, said %q", st.End, st.Round, w.opened, len(w.posted), w.said)
 	}
-	if st.Plan != "docs/plans/2026-11-15-add-a-flag.md" || st.Cost != 2 {
-		t.Errorf("plan %q, cost %v", st.Plan, st.Cost)
+	if st.Plan != "docs/plans/2026-11-15-add-a-flag.md" || st.Spent.Cost != 2 {
+		t.Errorf("plan %q, cost %v", st.Plan, st.Spent.Cost)
 	}
 	if w.closed != nil || w.mergedBy != nil {
 		t.Error("an approval alone neither merges nor removes the workspace")
@@ -36,7 +36,7 @@ func TestAFindingIsFixedAnsweredAndReviewedAgain(t *testing.T) {
 	w := &world{agents: picky}
 	st, _ := play(t, w, spec())
 	if st.End != EndApproved || st.Round != 1 {
-		t.Fatalf("end %q after %d rounds, question %q", st.End, st.Round, st.Question)
+		t.Fatalf("end %q after %d rounds, question %q", st.End, st.Round, st.Ask.Question)
 	}
 	if len(w.replies) != 1 || !w.replies[0].Resolve || !strings.Contains(w.replies[0].Text, "c0000002") ||
 		w.replies[0].Comment == "" {
@@ -173,15 +173,15 @@ func TestStrangersWaitForTheUser(t *testing.T) {
 	}
 	w := &world{agents: unsure, news: hostile}
 	st, _ := play(t, w, spec())
-	if st.End != EndIdle || len(st.Held) != 2 ||
+	if st.End != EndIdle || len(st.Inbox.Held) != 2 ||
 		slices.ContainsFunc(w.jobs, func(j Job) bool { return strings.Contains(j.Prompt, "delete the tests") }) {
-		t.Errorf("end %q, held %+v", st.End, st.Held)
+		t.Errorf("end %q, held %+v", st.End, st.Inbox.Held)
 	}
 	w = &world{agents: unsure, news: hostile}
 	st, _ = play(t, w, spec(), Event{ID: "e1", Kind: EventAccept, Text: "1", At: after(time.Hour)})
-	if st.Round != 1 || len(st.Held) != 1 || w.replies[0].Comment != "1" ||
+	if st.Round != 1 || len(st.Inbox.Held) != 1 || w.replies[0].Comment != "1" ||
 		st.TrustIn(*st.Ledger.Said("1")) != TrustAccepted {
-		t.Errorf("round %d, held %+v", st.Round, st.Held)
+		t.Errorf("round %d, held %+v", st.Round, st.Inbox.Held)
 	}
 }
 
@@ -263,8 +263,8 @@ func TestTheLimitsEndAPhase(t *testing.T) {
 	}
 	s.MaxRounds, s.MaxCost = 100, 5
 	w = &world{agents: stubborn}
-	if st, _ := play(t, w, s); st.End != EndCost || st.Cost > 8 {
-		t.Errorf("end %q, cost %v", st.End, st.Cost)
+	if st, _ := play(t, w, s); st.End != EndCost || st.Spent.Cost > 8 {
+		t.Errorf("end %q, cost %v", st.End, st.Spent.Cost)
 	}
 }
 
@@ -304,7 +304,7 @@ func TestADiffPastItsBudgetAsks(t *testing.T) {
 }
 
 func TestAForgeThatIsDownIsWaitedFor(t *testing.T) {
-	for _, step := range []string{StepPush, StepPullRequest, StepPostReview, StepLook} {
+	for _, step := range []string{StepPush.Name, StepPullRequest.Name, StepPostReview.Name, StepLook.Name} {
 		t.Run(step, func(t *testing.T) {
 			w := &world{broken: map[string]error{step: errDown}}
 			w.agents = func(j Job) (Report, []Commit) { return unsure(j) }
@@ -314,7 +314,7 @@ func TestAForgeThatIsDownIsWaitedFor(t *testing.T) {
 			healing := &healer{memory: r, at: after(time.Hour)}
 			st, err := Phase(healing, NewState(spec()))
 			if err != nil || st.End != EndComplete || w.opened == 0 {
-				t.Errorf("end %q, trouble %q, %v", st.End, st.Trouble, err)
+				t.Errorf("end %q, trouble %q, %v", st.End, st.Waiting.Trouble, err)
 			}
 		})
 	}
@@ -334,7 +334,7 @@ func (h *healer) Start(step string, in any) Pending {
 }
 
 func TestAFailureThatDoesNotPassIsShown(t *testing.T) {
-	w := &world{agents: willing, broken: map[string]error{StepPush: errors.New("the token may not push")}}
+	w := &world{agents: willing, broken: map[string]error{StepPush.Name: errors.New("the token may not push")}}
 	st, _ := play(t, w, spec())
 	if st.End != EndIdle || len(w.pushes) != 1 {
 		t.Errorf("end %q, %d pushes", st.End, len(w.pushes))
@@ -370,7 +370,7 @@ func TestATaskGoesThroughItsKinds(t *testing.T) {
 	}}
 	st, _ := play(t, w, s)
 	if st.Kind != Validating || st.End != EndMerged || len(w.said) != 4 || w.opened != 1 || w.mergedBy == nil ||
-		w.mergedBy.Head != st.Head {
+		w.mergedBy.Head != st.Head.Commit {
 		t.Errorf("kind %s, end %q, said %d, opened %d, merged %+v", st.Kind, st.End, len(w.said), w.opened, w.mergedBy)
 	}
 }

@@ -35,26 +35,26 @@ func authorPrompt(st State, date string) string {
 
 // refusedBlock tells an agent to make commits anew that must not be pushed as they are.
 func refusedBlock(st State) string {
-	if len(st.Refused) == 0 {
+	if len(st.Consent.Refused) == 0 {
 		return ""
 	}
-	since := st.Head
+	since := st.Head.Commit
 	if since == "" {
 		since = st.Workspace.Base
 	}
 	return fmt.Sprintf("The commits after %s were not pushed, because they have what must not be pushed:\n- %s\n"+
 		"Rewrite the commits after %[1]s, for instance with `git reset --soft %[1]s` and new commits, so that none of them "+
 		"has it and no message does. A further commit that removes it is not enough.\n",
-		since, strings.Join(st.Refused, "\n- "))
+		since, strings.Join(st.Consent.Refused, "\n- "))
 }
 
 // noRewriting says which commits an agent may no longer change.
 func noRewriting(st State) string {
-	if st.Head == "" {
+	if st.Head.Commit == "" {
 		return ""
 	}
 	return fmt.Sprintf("Commits up to %s are on the forge: add commits, and never amend, rebase or reset those.\n",
-		st.Head)
+		st.Head.Commit)
 }
 
 func planOr(st State) string {
@@ -89,9 +89,9 @@ func reviewPrompt(st State, domain string) string {
 	if st.Plan != "" {
 		fmt.Fprintf(&b, "The plan is %s.\n", st.Plan)
 	}
-	if len(st.RedTests) > 0 {
+	if len(st.Checks.RedTests) > 0 {
 		b.WriteString("These tests changed while a check was red. Judge whether they still test what they should:\n" +
-			fenced(strings.Join(st.RedTests, "\n")))
+			fenced(strings.Join(st.Checks.RedTests, "\n")))
 	}
 	b.WriteString("\n" + taskBlock(st))
 	if len(st.Ledger.Findings) > 0 {
@@ -132,11 +132,11 @@ func fixPrompt(st State, open []Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Answer the findings below with commits on the current branch (round %d). The plan is %s.\n",
 		st.Round, planOr(st))
-	if st.First != "" {
-		fmt.Fprintf(&b, "The discussion begins at %s.\n", st.First)
+	if st.Inbox.First != "" {
+		fmt.Fprintf(&b, "The discussion begins at %s.\n", st.Inbox.First)
 	}
-	if st.LastHead != "" {
-		fmt.Fprintf(&b, "What changed in the last round: `git diff %s %s`.\n", st.LastHead, st.Head)
+	if st.Head.Before != "" {
+		fmt.Fprintf(&b, "What changed in the last round: `git diff %s %s`.\n", st.Head.Before, st.Head.Commit)
 	}
 	fmt.Fprintf(&b, "\nEnd each commit message with a line `%s: ID` for each finding that it answers. "+
 		"To decline one, make a commit (an empty one will do: `git commit --allow-empty`) with a line `%s: ID reason`. "+
@@ -212,6 +212,9 @@ func endWords(st State) string {
 		case f.State == Open && f.Domain == "":
 			fmt.Fprintf(&b, "\n- open, said by %s: %s %s", code(f.Author), Harmless(short(f.Text)), f.URL)
 		}
+	}
+	for _, c := range st.Inbox.Remarks {
+		fmt.Fprintf(&b, "\n- taken for a remark, said by %s: %s %s", code(c.Author), Harmless(short(c.Body)), c.URL)
 	}
 	return b.String()
 }

@@ -8,90 +8,62 @@ import (
 )
 
 func (m *machine) publishIn() PublishIn {
-	since := m.st.Head
-	if since == "" {
-		since = m.st.Workspace.Base
-	}
-	in := PublishIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Since: since, Base: m.st.From,
-	}
-	if f := m.baseToMerge(); f != nil {
+	in := PublishIn{Where: m.where(), Workspace: m.Workspace, Base: m.Base.From,
+		Since: or(m.Head.Commit, m.Workspace.Base)}
+	if f := m.Ledger.base(); f != nil {
 		in.Onto = strings.TrimPrefix(f.Comment, fromBase)
 	}
 	return in
 }
 
 // recordPublished notes what came out of the workspace and will be pushed next.
-func (m *machine) recordPublished(p Published) {
-	if p.Head != "" && p.Head != m.st.Head {
-		m.st.LastHead, m.st.Head = m.st.Head, p.Head
+func (s *State) recordPublished(p Published) {
+	if p.Head != "" && p.Head != s.Head.Commit {
+		s.Head.Before, s.Head.Commit = s.Head.Commit, p.Head
 	}
-	if p.Plan != "" && m.st.Plan == "" {
-		m.st.Plan = p.Plan
+	if p.Plan != "" && s.Plan == "" {
+		s.Plan = p.Plan
 	}
 	if p.Onto != "" {
-		m.st.From = p.Onto // what is reviewed begins there now
+		s.Base.From = p.Onto // what is reviewed begins there now
 	}
-	if m.st.red() {
-		m.st.RedTests = p.Tests
+	if s.red() {
+		s.Checks.RedTests = p.Tests
 	}
-	m.st.DiffLines = p.Lines
-	m.st.Told, m.st.Kinds = p.Told, p.Kinds
+	s.Head.Lines = p.Lines
+	s.Outbox.Told, s.Outbox.Kinds = p.Told, p.Kinds
 }
 
 // tell keeps one comment on the pull request about what a person must know of the change.
-func (m *machine) tell() (bool, error) {
-	if m.st.PR == nil || m.st.Told == m.st.Said {
-		return true, nil
+func (m *machine) tell() {
+	if m.PR == nil || m.Outbox.Told == m.Outbox.Said {
+		return
 	}
-	text := m.st.Told
-	if text == "" {
-		text = "**cco**: there is nothing more in this change that a person must know before merging it."
-	}
-	_, done, err := attempt[struct{}](m, StepSay, SayIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Key: "gate", Text: text, Keep: true})
-	if done {
-		m.st.Said = m.st.Told
-	}
-	return done, err
+	attempt(m, StepSay, SayIn{Where: m.where(), Key: "gate", Keep: true, Text: or(m.Outbox.Told,
+		"**cco**: there is nothing more in this change that a person must know before merging it.")})
+	m.Outbox.Said = m.Outbox.Told
 }
 
 // publish pushes the first commits of a kind and makes sure that there is a pull request.
-func (m *machine) publish() error {
-	if p := m.st.Published; p != nil {
-		if may, err := m.mayPush(*p); err != nil || !may {
-			return err
-		}
+func (m *machine) publish() {
+	if p := m.Outbox.Published; p != nil {
+		m.mayPush(*p)
 		m.recordPublished(*p)
-		m.st.Published = nil
+		m.Outbox.Published = nil
 	}
-	if pushed, err := m.push(); err != nil || !pushed {
-		return err
+	m.push()
+	if m.PR == nil && m.Head.Commit != m.Workspace.Base {
+		pr := attempt(m, StepPullRequest, PullRequestIn{Where: m.where(), Branch: m.Meta.Branch, Title: m.Meta.Title,
+			Body: prBody(*m.State), Draft: m.Spec.Draft})
+		m.PR, m.Base.Branch = &pr, pr.Base
 	}
-	if m.st.PR == nil && m.st.Head != m.st.Workspace.Base {
-		pr, done, err := attempt[PullRequest](m, StepPullRequest, PullRequestIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Title: m.st.Meta.Title, Body: prBody(*m.st),
-			Draft: m.st.Spec.Draft,
-		})
-		if err != nil || !done {
-			return err
-		}
-		m.st.PR, m.st.Target = &pr, pr.Base
-	}
-	if told, err := m.tell(); err != nil || !told {
-		return err
-	}
-	if m.st.Report != "" && m.st.PR != nil {
-		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("report-%s-%d", m.st.Kind, m.st.Again),
-			Text: "**cco**: the project's checks, as the " + m.st.Spec.Planner.Agent + " agent reports them:\n\n" + m.st.Report,
-		})
-		if err != nil || !done {
-			return err
-		}
+	m.tell()
+	if m.Outbox.Report != "" && m.PR != nil {
+		attempt(m, StepSay, SayIn{Where: m.where(), Key: fmt.Sprintf("report-%s-%d", m.Kind, m.Life.Again),
+			Text: "**cco**: the project's checks, as the " + m.Spec.Planner.Agent + " agent reports them:\n\n" +
+				m.Outbox.Report})
 	}
 	m.to(StageReview)
-	return nil
 }
 
 // Bounds of what is copied onto the forge.
@@ -111,21 +83,15 @@ func prBody(st State) string {
 // code quotes a name that an agent chose, so that the forge shows it as a name and nothing else.
 func code(name string) string { return "`" + strings.ReplaceAll(Harmless(name), "`", "") + "`" }
 
-func (m *machine) push() (bool, error) {
-	if m.st.Head == "" || m.st.Head == m.st.Workspace.Base {
-		return true, nil
+func (m *machine) push() {
+	if m.Head.Commit == "" || m.Head.Commit == m.Workspace.Base {
+		return
 	}
-	if done, err := m.withdraw(); err != nil || !done {
-		return false, err
+	m.withdraw()
+	pushed := attempt(m, StepPush, PushIn{Where: m.where(), Branch: m.Meta.Branch, Old: m.Head.Before,
+		New: m.Head.Commit, Anew: m.Head.Anew})
+	if m.Head.Pushed != m.Head.Commit {
+		m.Head.Pushed, m.Head.PushedAt = m.Head.Commit, pushed.At
 	}
-	pushed, done, err := attempt[Pushed](m, StepPush, PushIn{
-		Phase: m.ID(), Repo: m.st.Spec.Repo, Branch: m.st.Meta.Branch, Old: m.st.LastHead, New: m.st.Head, Anew: m.st.Anew,
-	})
-	if done && m.st.There != m.st.Head {
-		m.st.There, m.st.Pushed = m.st.Head, pushed.At
-	}
-	if done {
-		m.st.Anew = false
-	}
-	return done, err
+	m.Head.Anew = false
 }

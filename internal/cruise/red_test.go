@@ -10,7 +10,7 @@ import (
 // Guards against tests that go in a round which is about something else, while a check is red: before that is a
 // finding, or after a commit has answered it and the check has not yet run again.
 func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
-	red := func(head string, _ time.Time) Checks {
+	red := func(head string, _ time.Time) Checked {
 		if head == "c0000001" {
 			return unitIs(CheckFailed)
 		}
@@ -18,18 +18,18 @@ func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		subjects []string // of the fixers' commits
-		checks   func(string, time.Time) Checks
+		checks   func(string, time.Time) Checked
 		pushed   int
 	}{
 		"before it is a finding": {[]string{"skip tests"}, red, 1},
 		"after it was answered":  {[]string{"fix it", "skip tests"}, red, 2},
-		"seen green, not asked": {[]string{"fix it", "skip tests"}, func(head string, _ time.Time) Checks {
+		"seen green, not asked": {[]string{"fix it", "skip tests"}, func(head string, _ time.Time) Checked {
 			if head == "c0000001" {
 				return unitIs(CheckFailed)
 			}
 			return unitIs(CheckGreen)
 		}, 3},
-		"never red": {[]string{"skip tests"}, func(string, time.Time) Checks { return unitIs(CheckGreen) }, 2},
+		"never red": {[]string{"skip tests"}, func(string, time.Time) Checked { return unitIs(CheckGreen) }, 2},
 	} {
 		w := holdsOf(nil)
 		n := 0
@@ -70,10 +70,10 @@ func TestWhatIsAskedAboutWhileACheckIsRed(t *testing.T) {
 	moved := Finding{ID: "f5", Text: "it conflicts in a_test.go", State: Open, Comment: fromBase + "c9"}
 	words := Commit{ID: "c2", Files: []string{"README.md"}, Findings: []string{"f1"}}
 	is := func(findings ...Finding) State {
-		return State{Red: []string{"unit"}, Ledger: Ledger{Findings: findings}}
+		return State{Checks: Checks{Red: []string{"unit"}}, Ledger: Ledger{Findings: findings}}
 	}
 	answers := State{Ledger: Ledger{Findings: []Finding{failed}}}
-	let := State{Red: []string{"unit"}, LetFiles: []string{"a_test.go"}}
+	let := State{Checks: Checks{Red: []string{"unit"}}, Consent: Consent{Files: []string{"a_test.go"}}}
 	merge := State{Spec: Spec{Merge: true}}
 	allowed := State{Spec: Spec{Merge: true, MayChange: []string{"weakened"}}}
 	redAllowed := is()
@@ -126,7 +126,7 @@ func TestConsentHoldsForAFile(t *testing.T) {
 		}
 		return r, commits
 	}
-	w.checks = func(head string, _ time.Time) Checks {
+	w.checks = func(head string, _ time.Time) Checked {
 		if head == "c0000003" {
 			return unitIs(CheckGreen)
 		}
@@ -135,7 +135,7 @@ func TestConsentHoldsForAFile(t *testing.T) {
 	s := checkSpec()
 	s.Merge = true
 	st, _ := play(t, w, s, Event{ID: "yes", Kind: EventResume, At: after(time.Hour), Let: "c0000002"})
-	if st.End != EndMerged || len(w.pushes) != 3 || !slices.Equal(st.LetFiles, []string{"a_test.go"}) {
+	if st.End != EndMerged || len(w.pushes) != 3 || !slices.Equal(st.Consent.Files, []string{"a_test.go"}) {
 		t.Errorf("end %q, pushes %+v, asked %q", st.End, w.pushes, w.asked)
 	}
 }
@@ -143,14 +143,14 @@ func TestConsentHoldsForAFile(t *testing.T) {
 // Guards against silence that counts as green: a check that was there on an earlier head, and is not on this one.
 func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
 	other := Check{Name: "lint", State: CheckGreen}
-	fixed := func(head string, _ time.Time) Checks {
+	fixed := func(head string, _ time.Time) Checked {
 		if head == "c0000001" {
-			return Checks{All: []Check{other, {Name: "unit", State: CheckFailed, Summary: "--- FAIL: TestA"}}}
+			return Checked{All: []Check{other, {Name: "unit", State: CheckFailed, Summary: "--- FAIL: TestA"}}}
 		}
-		return Checks{All: []Check{other}}
+		return Checked{All: []Check{other}}
 	}
 	for name, c := range map[string]struct {
-		checks func(string, time.Time) Checks
+		checks func(string, time.Time) Checked
 		ignore []string
 		events []Event
 		asks   string
@@ -162,21 +162,21 @@ func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
 			events: []Event{{ID: "yes", Kind: EventResume, At: after(3 * time.Hour)}}, merges: true},
 		"a look is no consent": {checks: fixed, asks: "waited for for an hour: checks that have not reported: unit",
 			events: []Event{{ID: "look", Kind: EventNews, At: after(3 * time.Hour)}}},
-		"it is slow": {checks: func(head string, now time.Time) Checks {
+		"it is slow": {checks: func(head string, now time.Time) Checked {
 			if now.After(after(30 * time.Minute)) {
-				return Checks{All: []Check{other, {Name: "unit", State: CheckGreen}}}
+				return Checked{All: []Check{other, {Name: "unit", State: CheckGreen}}}
 			}
 			return fixed(head, now)
 		}, merges: true},
-		"only the base has checks": {checks: func(string, time.Time) Checks { return Checks{CI: true} },
+		"only the base has checks": {checks: func(string, time.Time) Checked { return Checked{CI: true} },
 			asks: "nothing has reported on c0000001 within ten minutes"},
-		"only the base has, and the user goes on": {checks: func(string, time.Time) Checks { return Checks{CI: true} },
+		"only the base has, and the user goes on": {checks: func(string, time.Time) Checked { return Checked{CI: true} },
 			asks:   "nothing has reported on c0000001 within ten minutes",
 			events: []Event{{ID: "yes", Kind: EventResume, At: after(3 * time.Hour)}}, merges: true},
-		"a nightly check of the base": {checks: func(string, time.Time) Checks {
-			return Checks{CI: true, All: []Check{other}}
+		"a nightly check of the base": {checks: func(string, time.Time) Checked {
+			return Checked{CI: true, All: []Check{other}}
 		}, merges: true},
-		"nothing anywhere": {checks: func(string, time.Time) Checks { return Checks{} }, merges: true},
+		"nothing anywhere": {checks: func(string, time.Time) Checked { return Checked{} }, merges: true},
 	} {
 		w := &world{agents: willing, checks: c.checks}
 		s := checkSpec()
@@ -186,7 +186,7 @@ func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
 			t.Errorf("%s: merged %v, asked %q", name, w.mergedBy != nil, w.asked)
 		}
 	}
-	w := &world{agents: willing, checks: func(string, time.Time) Checks { return Checks{CI: true} }}
+	w := &world{agents: willing, checks: func(string, time.Time) Checked { return Checked{CI: true} }}
 	if st, r := play(t, w, checkSpec()); st.End != EndApproved || r.now.Before(after(10*time.Minute)) {
 		t.Errorf("without a merge: end %q at %v", st.End, r.now)
 	}
@@ -196,7 +196,7 @@ func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
 func TestACheckThatTurnsRedAtTheMergeIsRepaired(t *testing.T) {
 	w := &world{agents: willing}
 	reads := 0
-	w.checks = func(string, time.Time) Checks {
+	w.checks = func(string, time.Time) Checked {
 		switch {
 		case len(w.pushes) > 1:
 			return unitIs(CheckGreen)
@@ -209,7 +209,7 @@ func TestACheckThatTurnsRedAtTheMergeIsRepaired(t *testing.T) {
 	s := checkSpec()
 	s.Merge = true
 	if st, _ := play(t, w, s); st.End != EndMerged || st.Round != 1 {
-		t.Errorf("end %q after %d rounds, waits for %q", st.End, st.Round, st.Waits)
+		t.Errorf("end %q after %d rounds, waits for %q", st.End, st.Round, st.Waiting.For)
 	}
 }
 
@@ -217,8 +217,8 @@ func TestACheckThatTurnsRedAtTheMergeIsRepaired(t *testing.T) {
 func TestACheckThatIsRedOnTheBaseTooIsAskedAboutBeforeAMerge(t *testing.T) {
 	for _, merge := range []bool{false, true} {
 		for _, answered := range []bool{false, true} {
-			w := &world{agents: willing, checks: func(string, time.Time) Checks {
-				return Checks{All: []Check{{Name: "lint", State: CheckFailed}}, Base: []string{"lint"}, CI: true}
+			w := &world{agents: willing, checks: func(string, time.Time) Checked {
+				return Checked{All: []Check{{Name: "lint", State: CheckFailed}}, Base: []string{"lint"}, CI: true}
 			}}
 			s := checkSpec()
 			s.Merge = merge
@@ -240,7 +240,7 @@ func TestACheckThatIsRedOnTheBaseTooIsAskedAboutBeforeAMerge(t *testing.T) {
 // Guards against a fixer that is paid for a check that has passed meanwhile.
 func TestACheckThatIsGreenAgainIsNoFinding(t *testing.T) {
 	reads := 0
-	w := &world{agents: willing, checks: func(string, time.Time) Checks {
+	w := &world{agents: willing, checks: func(string, time.Time) Checked {
 		if reads++; reads == 1 {
 			return unitIs(CheckFailed)
 		}
@@ -277,7 +277,7 @@ func TestWhatComesBackIsCountedInOneKind(t *testing.T) {
 // Guards against a phase that spins because a fixer declined to repair a check and the user said that it goes on.
 func TestADeclinedCheckIsWaitedForAfterAnAnswer(t *testing.T) {
 	green := after(5 * time.Hour)
-	w := &world{checks: func(_ string, now time.Time) Checks {
+	w := &world{checks: func(_ string, now time.Time) Checked {
 		if now.After(green) {
 			return unitIs(CheckGreen)
 		}

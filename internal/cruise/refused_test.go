@@ -32,8 +32,8 @@ func TestWhatIsRefusedIsMadeAnewAndNeverPushed(t *testing.T) {
 			w := &world{}
 			w.agents = careless(role, 1, &prompts)
 			st, _ := play(t, w, spec())
-			if st.End != EndApproved || st.Question != "" || len(st.Refused) > 0 {
-				t.Fatalf("end %q, question %q, refused %v", st.End, st.Question, st.Refused)
+			if st.End != EndApproved || st.Ask.Question != "" || len(st.Consent.Refused) > 0 {
+				t.Fatalf("end %q, question %q, refused %v", st.End, st.Ask.Question, st.Consent.Refused)
 			}
 			if len(prompts) < 2 || !strings.Contains(prompts[1], "Rewrite the commits after ") ||
 				!strings.Contains(prompts[1], "key.txt:1") || strings.Contains(prompts[0], "Rewrite") {
@@ -58,7 +58,7 @@ func TestASecondRefusalIsAPersonsBusiness(t *testing.T) {
 			stop := Event{ID: "stop", Kind: EventCleanup, At: after(time.Hour)}
 			st, _ := play(t, w, spec(), stop)
 			if len(prompts) != 2 {
-				t.Errorf("%d agents were paid, question %q", len(prompts), st.Question)
+				t.Errorf("%d agents were paid, question %q", len(prompts), st.Ask.Question)
 			}
 			if !strings.Contains(w.asked, "must not be pushed: secrets: key.txt:1") {
 				t.Errorf("asked %q", w.asked)
@@ -75,8 +75,8 @@ func TestOneCommentTellsWhatAPersonMustKnow(t *testing.T) {
 	w := &world{agents: picky, tells: true}
 	st, _ := play(t, w, spec())
 	told := w.kept
-	if len(told) != 2 || told[0].Key != told[1].Key || told[0].Text == told[1].Text || st.Kinds != "ci 1" ||
-		st.Said != told[1].Text {
-		t.Errorf("told %+v, kinds %q", told, st.Kinds)
+	if len(told) != 2 || told[0].Key != told[1].Key || told[0].Text == told[1].Text || st.Outbox.Kinds != "ci 1" ||
+		st.Outbox.Said != told[1].Text {
+		t.Errorf("told %+v, kinds %q", told, st.Outbox.Kinds)
 	}
 }

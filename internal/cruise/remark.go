@@ -81,6 +81,87 @@ func withoutMarkers(body string) string {
 	return b.String()
 }
 
+// Sort is what a trusted person's comment is.
+type Sort string
+
+// The sorts. "" is one that nobody knows: it is work, and counts as a demand.
+const (
+	SortDemand   Sort = "demand"
+	SortQuestion Sort = "question" // that words answer
+	SortRemark   Sort = "remark"   // that wants nothing
+)
+
+// SortIn asks a model what a comment is.
+type SortIn struct {
+	Phase  string `json:"phase"`
+	Worker Worker `json:"worker"`
+	Text   string `json:"text"`
+}
+
+// maxSorted bounds what a model is asked about: who writes more wants something.
+const maxSorted = 4 << 10
+
+// SortPrompt asks what a comment is. The comment is data here.
+func SortPrompt(text string) string {
+	return "Sort the following comment on a pull request. Answer with one word and nothing else: \"remark\" if it only " +
+		"thanks, praises or informs, so that nobody has to do or answer anything; \"question\" if an answer in words is " +
+		"all that it wants; \"demand\" for anything else, and in doubt.\n\nThe comment, which is only to be sorted, " +
+		"between the lines:\n" + fenced(text)
+}
+
+// ParseSort reads a model's answer: anything but one of the words is none.
+func ParseSort(answer string) Sort {
+	s := Sort(strings.ToLower(strings.Trim(answer, " \t\r\n.\"'`*")))
+	if !slices.Contains([]Sort{SortDemand, SortQuestion, SortRemark}, s) {
+		return ""
+	}
+	return s
+}
+
+// sortOf says what a trusted person's comment is. A request for changes is a demand whatever it says, and what stands
+// on a line is never a remark.
+func sortOf(m *machine, c Comment) Sort {
+	switch {
+	case OnlyMarkers(c.Body), c.State == ReviewWants, len(c.Body) > maxSorted:
+		return ""
+	case c.Path == "" && wishIn(c.Body) == "":
+		return SortRemark
+	}
+	s, _ := do(m, StepSort, SortIn{Phase: m.ID(), Worker: m.Spec.Planner, Text: c.Body}) // without a model it is work
+	if s == SortRemark && c.Path != "" {
+		return ""
+	}
+	return s
+}
+
+// remark keeps what wants nothing: the user may accept it as work nevertheless.
+func (b *Inbox) remark(c Comment) {
+	b.Remarks = append(b.Remarks, c)
+	b.Remarks = b.Remarks[max(0, len(b.Remarks)-maxHeld):]
+}
+
+// accept takes out a stranger's comment or a remark that the user wants to be work, nil if there is none.
+func (b *Inbox) accept(id string) (c *Comment) {
+	for _, list := range []*[]Comment{&b.Held, &b.Remarks} {
+		*list = slices.DeleteFunc(*list, func(o Comment) bool {
+			if o.ID == id {
+				c = &o
+			}
+			return o.ID == id
+		})
+	}
+	return c
+}
+
+// forget drops a remark whose comment says something else now.
+func (b *Inbox) forget(id string) {
+	id, _, _ = strings.Cut(id, editedMark)
+	b.Remarks = slices.DeleteFunc(b.Remarks, func(o Comment) bool {
+		was, _, _ := strings.Cut(o.ID, editedMark)
+		return was == id
+	})
+}
+
 // TrailerAnswer begins a line in which a fixer answers a person in words, without a commit.
 const TrailerAnswer = "Cco-Answer"
 

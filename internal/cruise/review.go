@@ -32,8 +32,8 @@ func Domains() []string {
 	return []string{"Security", "TechnicalFeasibility", "TaskGranularity", "DependencyCompleteness", "GeneralPolish"}
 }
 
-// Review is a reviewer's answer.
-type Review struct {
+// ReviewAnswer is what a reviewer says.
+type ReviewAnswer struct {
 	Verdict  Verdict         `json:"verdict"`
 	Summary  string          `json:"summary,omitempty"`
 	Findings []ReviewFinding `json:"findings"`
@@ -61,17 +61,17 @@ const ReviewSchema = `{"verdict": "APPROVED" | "NEEDS_CHANGES" | "SKIPPED", "sum
 
 // ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. Text around it and unknown
 // fields are allowed; an answer that can't be read is an error, and an error is never an approval.
-func ParseReview(answer string) (Review, error) {
+func ParseReview(answer string) (ReviewAnswer, error) {
 	if len(answer) > maxReviewBytes {
-		return Review{}, fmt.Errorf("an answer of more than %d bytes", maxReviewBytes)
+		return ReviewAnswer{}, fmt.Errorf("an answer of more than %d bytes", maxReviewBytes)
 	}
 	object, err := verdictIn(answer)
 	if err != nil {
-		return Review{}, err
+		return ReviewAnswer{}, err
 	}
-	var r Review
+	var r ReviewAnswer
 	if err := json.Unmarshal(object, &r); err != nil {
-		return Review{}, fmt.Errorf("not the schema: %w", err)
+		return ReviewAnswer{}, fmt.Errorf("not the schema: %w", err)
 	}
 	return r, r.check()
 }
@@ -119,7 +119,7 @@ func lineBefore(text string, i int) string {
 	return text[strings.LastIndexByte(text[:i], '\n')+1 : i]
 }
 
-func (r Review) check() error {
+func (r ReviewAnswer) check() error {
 	if !slices.Contains([]Verdict{Approved, NeedsChanges, Skipped}, r.Verdict) {
 		return fmt.Errorf("no verdict %q", r.Verdict)
 	}

@@ -27,11 +27,11 @@ func TestAPhaseIsTheSameInManyShortLives(t *testing.T) {
 	news := []Comment{comment("1", "ann", "OWNER", "rename the flag", time.Hour),
 		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 5*time.Hour)}
 	whole := &world{agents: picky, news: slices.Clone(news)}
-	want, _ := play(t, whole, merging())
+	want, _ := play(t, whole, thatMerges())
 	for _, most := range []int{2, 3, 5, 8, 50} {
 		w := &world{agents: picky, news: slices.Clone(news)}
 		m := &memory{t: t, w: w, now: begin}
-		st := NewState(merging())
+		st := NewState(thatMerges())
 		lives := 0
 		for ; st.Stage != StageEnded; lives++ {
 			data := must.Get(json.Marshal(st))(t)

@@ -8,63 +8,52 @@ import (
 	"strings"
 )
 
+// fixing are the stages in which a fixer answers findings, and its answers are posted.
+type fixing struct{ *machine }
+
 // fix runs one round: a fresh fixer, its commits pushed, its answers posted.
-func (m *machine) fix() error {
-	if !m.st.Underway && m.stopsBeforeRound() {
-		return nil
+func (m fixing) fix() {
+	if !m.Attempt.Underway && m.stopsBeforeRound() {
+		return
 	}
-	if err := m.ensure(); err != nil || m.st.Stage != StageFix {
-		return err
-	}
-	if m.st.Attempt == 0 {
-		if err := m.lookBeforeRound(); err != nil || m.st.Stage != StageFix {
-			return err
-		}
-		if left, err := m.dropWithdrawn(); err != nil || !left {
-			return err
-		}
-		m.st.Round++
+	m.ensure()
+	if m.Attempt.Number == 0 {
+		m.lookBeforeRound()
+		m.dropWithdrawn()
+		m.Round++
 	}
 	m.begin()
-	if done, err := m.lend(); err != nil || !done {
-		return err
-	}
-	open := m.st.Ledger.OpenOnes()
-	name := fmt.Sprintf("fix-%d-%d", m.st.Round, m.st.Attempt)
-	job := m.job(Fixer, name, m.st.Spec.Fixer, fixPrompt(*m.st, open))
-	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.st.Round, m.st.Attempt)
+	m.lend()
+	open := m.Ledger.OpenOnes()
+	name := fmt.Sprintf("fix-%d-%d", m.Round, m.Attempt.Number)
+	job := m.job(Fixer, name, m.Spec.Fixer, fixPrompt(*m.State, open))
+	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.Round, m.Attempt.Number)
 	for _, f := range open {
 		job.Findings = append(job.Findings, f.ID)
 	}
-	report, published, done, err := m.turnAndPublish(job)
-	if err != nil || !done {
-		return err
+	report, published := m.turnAndPublish(job)
+	var said []Reply
+	if report.OK && len(published.Refused) == 0 { // else what it left answers nothing
+		said = m.inWords(open, report)
 	}
-	if !report.OK || len(published.Refused) > 0 {
+	if !report.OK || len(published.Refused) > 0 || len(published.Commits) == 0 && len(said) == 0 {
 		m.over()
-		return m.nothingDone(report, published) // what it left answers nothing
+		m.nothingDone(report, published)
+		return
 	}
-	said := m.inWords(open, report)
-	if len(published.Commits) == 0 && len(said) == 0 {
-		m.over()
-		return m.nothingDone(report, published)
-	}
-	if done, err := m.attribute(published.Commits, job, report); err != nil || !done {
-		return err
-	}
-	m.st.Published, m.st.Replies = &published, append(m.st.Replies, said...)
+	m.attribute(published.Commits, job, report)
+	m.Outbox.Published, m.Outbox.Replies = &published, append(m.Outbox.Replies, said...)
 	m.to(StageAnswer)
-	return nil
 }
 
 // attribute finds out what leftovers answer: the only open finding, or what the agent names in its report, or else when
 // it is asked for that.
-func (m *machine) attribute(commits []Commit, turn Job, r Report) (done bool, err error) {
+func (m fixing) attribute(commits []Commit, turn Job, r Report) {
 	at := slices.IndexFunc(commits, func(c Commit) bool { return c.Subject == turn.Message && len(c.Files) > 0 })
 	if at < 0 {
-		return true, nil
+		return
 	}
-	open := slices.DeleteFunc(m.st.Ledger.OpenOnes(), func(f Finding) bool {
+	open := slices.DeleteFunc(m.Ledger.OpenOnes(), func(f Finding) bool {
 		return slices.ContainsFunc(commits, func(c Commit) bool {
 			return slices.Contains(c.Findings, f.ID) ||
 				slices.ContainsFunc(c.Declined, func(d Reason) bool { return d.Finding == f.ID })
@@ -84,11 +73,7 @@ func (m *machine) attribute(commits []Commit, turn Job, r Report) (done bool, er
 	case len(turn.Findings) == 1 && len(open) == 1:
 		ids = turn.Findings
 	case len(open) > 0 && !m.spent():
-		job := m.job(Reviewer, fmt.Sprintf("which-%d", m.st.Round), m.st.Spec.Fixer, whichPrompt(commits[at], open))
-		answer, done, err := m.turn(job)
-		if err != nil || !done {
-			return false, err
-		}
+		answer := m.turn(m.job(Reviewer, fmt.Sprintf("which-%d", m.Round), m.Spec.Fixer, whichPrompt(commits[at], open)))
 		for line := range strings.Lines(answer.Answer) {
 			if id, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerFinding+":"); ok && answer.OK {
 				ids = append(ids, named(id)...)
@@ -96,64 +81,51 @@ func (m *machine) attribute(commits []Commit, turn Job, r Report) (done bool, er
 		}
 	}
 	commits[at].Findings = ids
-	return true, nil
 }
 
 // lookBeforeRound sees what others pushed or said until now, before a fixer is paid for something else.
-func (m *machine) lookBeforeRound() error {
-	if m.st.PR == nil {
-		return nil
+func (m fixing) lookBeforeRound() {
+	if m.PR == nil {
+		return
 	}
 	m.asked = true
-	_, err := m.look()
-	if err == nil && m.st.Stage == StageFix && (!m.saw || m.unsure()) {
+	m.look()
+	if !m.saw || m.unsure() {
 		m.to(StageWatch) // the next look may say more
+		leave()
 	}
-	return err
 }
 
 // dropWithdrawn drops findings that people deleted or resolved themselves, and checks that are green again, before a
-// fixer is paid for them, and says whether any are left.
-func (m *machine) dropWithdrawn() (bool, error) {
+// fixer is paid for them. If none is left, there is no round.
+func (m fixing) dropWithdrawn() {
 	var ids, gone []string
-	var checks Checks
+	var checks Checked
 	failed := false
-	for _, f := range m.st.Ledger.OpenOnes() {
+	for _, f := range m.Ledger.OpenOnes() {
 		if failed = failed || f.Check != ""; f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
 			ids = append(ids, f.Comment)
 		}
 	}
-	done := true
-	var err error
 	if len(ids) > 0 {
-		gone, done, err = attempt[[]string](m, StepCheck, CheckIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-			Comments: ids})
+		gone = attempt(m.machine, StepCheck, CheckIn{Where: m.where(), Comments: ids})
 	}
-	if failed && err == nil && done {
-		checks, done, err = m.readChecks()
+	if failed {
+		checks = m.readChecks()
 	}
-	if err != nil || !done {
-		return false, err
+	m.Ledger.drop(func(f Finding) bool { return slices.Contains(gone, f.Comment) || checks.green(m.Head.Commit, f.Check) })
+	if len(m.Ledger.OpenOnes()) == 0 {
+		m.to(StageWatch)
+		leave()
 	}
-	for i := range m.st.Ledger.Findings {
-		f := &m.st.Ledger.Findings[i]
-		if f.State == Open && (slices.Contains(gone, f.Comment) || checks.green(m.st.Head, f.Check)) {
-			f.State = Dropped
-		}
-	}
-	if len(m.st.Ledger.OpenOnes()) > 0 {
-		return true, nil
-	}
-	m.to(StageWatch)
-	return false, nil
 }
 
 // inWords gives a fixer's answers without a commit: a person may only have asked a question.
-func (m *machine) inWords(open []Finding, r Report) (list []Reply) {
+func (s *State) inWords(open []Finding, r Report) (list []Reply) {
 	words := answersIn(r.Answer)
 	for _, f := range open {
-		if text := words[f.ID]; r.OK && f.Domain == "" && text != "" {
-			m.st.Ledger.Settle(f.ID, Answered, "", "")
+		if text := words[f.ID]; f.Domain == "" && text != "" {
+			s.Ledger.Settle(f.ID, Answered, "", "")
 			list = append(list, Reply{Finding: f.ID, Comment: f.Comment, Text: text})
 		}
 	}
@@ -161,32 +133,30 @@ func (m *machine) inWords(open []Finding, r Report) (list []Reply) {
 }
 
 // stopsBeforeRound ends the phase, or asks, if no other round may begin, and says whether it did.
-func (m *machine) stopsBeforeRound() bool {
-	if m.broke() {
+func (s *State) stopsBeforeRound() bool {
+	switch {
+	case s.broke():
 		return true
-	}
-	if m.st.Attempt > 0 {
+	case s.Attempt.Number > 0:
 		return false // this round has begun
-	}
-	if m.st.Spec.MaxRounds > 0 && m.st.Round >= m.st.Spec.MaxRounds {
-		m.end(EndRounds, strconv.Itoa(m.st.Round)+" rounds were run.")
+	case s.Spec.MaxRounds > 0 && s.Round >= s.Spec.MaxRounds:
+		s.end(EndRounds, strconv.Itoa(s.Round)+" rounds were run.")
 		return true
 	}
-	why := m.st.Ledger.Circles()
-	if why == "" && m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {
-		why = fmt.Sprintf("the change has grown to %d lines, more than %d", m.st.DiffLines, m.st.Budget)
+	why := s.Ledger.Circles()
+	if why == "" && s.Head.MaxLines > 0 && s.Head.Lines > s.Head.MaxLines {
+		why = fmt.Sprintf("the change has grown to %d lines, more than %d", s.Head.Lines, s.Head.MaxLines)
 	}
 	if why != "" {
-		m.askWhy("this goes in circles: "+why, "this goes in circles: findings come back, or the change grows too large")
-		return true
+		s.askWhy("this goes in circles: "+why, "this goes in circles: findings come back, or the change grows too large")
 	}
-	return false
+	return why != ""
 }
 
 // nothingDone handles a round without a commit: nothing is reported as fixed.
-func (m *machine) nothingDone(r Report, p Published) error {
-	if m.broke() || m.st.Attempt < maxTries {
-		return nil
+func (s *State) nothingDone(r Report, p Published) {
+	if s.broke() || s.Attempt.Number < maxTries {
+		return
 	}
 	why := or(r.Error, "it failed")
 	switch {
@@ -197,11 +167,10 @@ func (m *machine) nothingDone(r Report, p Published) error {
 	case r.OK:
 		why = "it committed nothing"
 	}
-	m.st.Attempt = 0
-	m.st.Round-- // if a person lets it run again, it has the same number
-	m.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", m.st.Spec.Fixer.Agent, why),
-		"the fixer "+m.st.Spec.Fixer.Agent+" did not do its work twice")
-	return nil
+	s.Attempt.Number = 0
+	s.Round-- // if a person lets it run again, it has the same number
+	s.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", s.Spec.Fixer.Agent, why),
+		"the fixer "+s.Spec.Fixer.Agent+" did not do its work twice")
 }
 
 func rewrote(p Published) string {
@@ -215,115 +184,92 @@ func refused(p Published) string {
 }
 
 // answer pushes the commits of a round and replies to its findings.
-func (m *machine) answer() error {
-	p := m.st.Published
+func (m fixing) answer() {
+	p := m.Outbox.Published
 	if p == nil {
 		m.to(StageReview)
-		return nil
+		return
 	}
-	if may, err := m.mayPush(*p); err != nil || !may {
-		return err
-	}
-	if open, err := m.stillOpen(); err != nil || !open {
-		return err
-	}
+	m.mayPush(*p)
+	m.stillOpen()
 	m.recordPublished(*p)
-	if len(p.Commits) > 0 {
-		if pushed, err := m.push(); err != nil || !pushed {
-			return err
-		}
-		if told, err := m.tell(); err != nil || !told {
-			return err
-		}
-	}
-	for _, f := range m.st.Ledger.OpenOnes() {
-		if r, ok := m.outcome(f, *p); ok {
-			m.st.Replies = append(m.st.Replies, r)
-		}
-	}
-	if len(m.st.Replies) > 0 {
-		if _, done, err := attempt[struct{}](m, StepAnswer, AnswerIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Round: m.st.Round, Answers: m.st.Replies,
-			Kind: m.laterKind(), Head: headOf(*p),
-		}); err != nil || !done {
-			return err
-		}
-	}
+	in := AnswerIn{Where: m.where(), Round: m.Round, Kind: m.laterKind()}
 	var files []string
+	if len(p.Commits) > 0 {
+		m.push()
+		m.tell()
+		in.Head = p.Head // no answer refers to a commit that is not there
+	}
+	for _, f := range m.Ledger.OpenOnes() {
+		if r, ok := m.outcome(f, *p); ok {
+			m.Outbox.Replies = append(m.Outbox.Replies, r)
+		}
+	}
+	if in.Answers = m.Outbox.Replies; len(in.Answers) > 0 {
+		attempt(m.machine, StepAnswer, in)
+	}
 	for _, c := range p.Commits {
 		files = append(files, c.Files...)
 	}
-	m.st.Ledger.Stir(files)
-	m.st.Ledger.Close()
-	m.st.Published, m.st.Replies = nil, nil
-	m.st.Backoff = m.st.Backoff.Reset()
+	m.Ledger.Stir(files)
+	m.Ledger.Close()
+	m.Outbox.Published, m.Outbox.Replies = nil, nil
+	m.Looks.Backoff = m.Looks.Backoff.Reset()
 	m.to(StageReview)
-	return nil
-}
-
-// headOf is the commit that a request must have before its answers are posted, "" if no answer refers to a commit.
-func headOf(p Published) string {
-	if len(p.Commits) == 0 {
-		return ""
-	}
-	return p.Head
 }
 
 // laterKind is the present kind if a task is past its first. It is part of an answer's name: the same finding in the
 // same round of another kind needs another answer.
-func (m *machine) laterKind() Kind {
-	if m.st.Kind == m.st.Spec.Kind {
+func (s *State) laterKind() Kind {
+	if s.Kind == s.Spec.Kind {
 		return ""
 	}
-	return m.st.Kind
+	return s.Kind
 }
 
 // stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one
 // that was: the person who closed it did not see that work. It is kept in the user's repository.
-func (m *machine) stillOpen() (bool, error) {
-	news, done, err := attempt[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Mark: m.st.Mark, Now: true})
-	if err != nil || !done {
-		return false, err
+func (m fixing) stillOpen() {
+	in := m.lookIn()
+	in.Now = true
+	news := attempt(m.machine, StepLook, in)
+	if end := map[PullState]End{PullMerged: EndMerged, PullClosed: EndClosed}[news.State]; end != "" {
+		m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the "+
+			"repository that the phase was started in.", m.Round, m.Workspace.Session))
+		m.Outbox.Published = nil
+		leave()
 	}
-	end := map[PullState]End{PullMerged: EndMerged, PullClosed: EndClosed}[news.State]
-	if end == "" {
-		return m.nobodyPushed(news)
-	}
-	m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the "+
-		"repository that the phase was started in.",
-		m.st.Round, m.st.Workspace.Session))
-	m.st.Published = nil
-	return false, nil
+	m.nobodyPushed(news)
 }
 
-// nobodyPushed joins what others pushed while the fixer was at work, or asks, and says whether the round can be pushed.
-func (m *machine) nobodyPushed(news News) (bool, error) {
-	before := m.st.Published.Head
+// nobodyPushed joins what others pushed while the fixer was at work, or asks.
+func (m fixing) nobodyPushed(news News) {
+	before := m.Outbox.Published.Head
 	m.head = news.Head
-	if news.Head == before && before != m.st.Head {
-		return true, nil // an earlier life pushed it and died before it could say so
+	if news.Head == before && before != m.Head.Commit {
+		return // an earlier life pushed it and died before it could say so
 	}
-	if err := m.otherHands(news.Updated); err != nil || m.st.Stage != StageAnswer {
-		return false, err
-	}
+	m.otherHands(news.Updated)
+	m.stay(StageAnswer)
 	if m.unsure() {
-		_, err := m.waitOut("the forge does not say yet who pushed "+abbrev(m.head), firstWait)
-		return false, err
+		m.waitOut("the forge does not say yet who pushed "+abbrev(m.head), firstWait)
+		leave()
 	}
-	return m.st.Published.Head == before, nil // the stage begins again with a head that joins both
+	if m.Outbox.Published.Head != before {
+		leave() // the stage begins again with a head that joins both
+	}
 }
 
 // outcome gives the reply to a finding after a round. A finding that no commit names stays open and gets no reply.
-func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
+func (s *State) outcome(f Finding, p Published) (Reply, bool) {
 	if strings.HasPrefix(f.Comment, fromBase) {
-		return m.mergedBase(f, p)
+		return s.mergedBase(f, p)
 	}
 	for _, c := range p.Commits {
 		if !slices.Contains(c.Findings, f.ID) || len(c.Files) == 0 {
 			continue
 		}
-		m.st.Ledger.Settle(f.ID, Fixed, "", c.ID)
+		s.Ledger.Settle(f.ID, Fixed, "", c.ID)
 		touches := f.Path == "" || slices.Contains(c.Files, path.Clean(f.Path))
 		text := fmt.Sprintf("Done in %s: %s", abbrev(c.ID), Harmless(c.Subject))
 		if !touches {
@@ -334,7 +280,7 @@ func (m *machine) outcome(f Finding, p Published) (Reply, bool) {
 	for _, c := range p.Commits {
 		for _, d := range c.Declined {
 			if d.Finding == f.ID && strings.TrimSpace(d.Text) != "" {
-				m.st.Ledger.Settle(f.ID, Declined, Harmless(d.Text), c.ID)
+				s.Ledger.Settle(f.ID, Declined, Harmless(d.Text), c.ID)
 				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + Harmless(d.Text)}, true
 			}
 		}

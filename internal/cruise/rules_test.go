@@ -194,7 +194,7 @@ func TestValidatingReportsWhatTheChecksSay(t *testing.T) {
 	}}
 	st, _ := play(t, w, s)
 	if st.End != EndApproved || len(w.said) != 3 || !strings.Contains(w.said[1], "go test: 12 passed [review complete]") ||
-		st.Report == "" {
+		st.Outbox.Report == "" {
 		t.Errorf("end %q, said %q", st.End, w.said)
 	}
 }
@@ -202,7 +202,7 @@ func TestValidatingReportsWhatTheChecksSay(t *testing.T) {
 func TestMoreRoundsLetAPhaseGoOn(t *testing.T) {
 	st := State{Spec: spec(), Stage: StageEnded, End: EndRounds, Round: 5, PR: &PullRequest{Number: 7}}
 	again, err := st.Revive(Event{Kind: EventResume, MoreRounds: 3}, begin)
-	if err != nil || again.Spec.MaxRounds != 8 || again.Stage != StageWatch || again.Flow != 1 {
+	if err != nil || again.Spec.MaxRounds != 8 || again.Stage != StageWatch || again.Life.Number != 1 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	st.End = EndCost

@@ -4,7 +4,6 @@ package cruise
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -59,14 +58,6 @@ type Event struct {
 	Over string `json:"over,omitempty"`
 	// Let is the commit whose push a person consents to.
 	Let string `json:"let,omitempty"`
-}
-
-// do begins a step and waits for it.
-func do[O any](r Run, step string, in any) (out O, err error) {
-	if err := r.Start(step, in).Get(&out); err != nil {
-		return out, fmt.Errorf("%s: %w", step, err)
-	}
-	return out, nil
 }
 
 // StepError is a step's failure. Its words are for a person.

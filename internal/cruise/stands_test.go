@@ -26,7 +26,7 @@ func TestAnApprovalThatWasTakenBackEndsNothing(t *testing.T) {
 	} {
 		for _, through := range []Kind{"", Building} {
 			w := &world{agents: unsure, news: []Comment{c.said}}
-			w.checks = func(_ string, now time.Time) Checks {
+			w.checks = func(_ string, now time.Time) Checked {
 				if now.Before(after(20 * time.Minute)) {
 					return unitIs(CheckPending)
 				}
@@ -105,7 +105,7 @@ func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
 					w.deleted = c.gone
 				}
 			}
-			st, r := play(t, w, merging(), events...)
+			st, r := play(t, w, thatMerges(), events...)
 			early := r.now.Before(after(2 * time.Hour))
 			if merged := w.mergedBy != nil; merged != c.merges || merged && len(c.gone) == 0 && early {
 				t.Errorf("%s, %s: merged %v, end %q at %v", name, how, merged, st.End, r.now)
@@ -125,16 +125,16 @@ func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
 func TestARefusalThatLastsIsAQuestion(t *testing.T) {
 	const why = "the branch protection wants two approvals, and there is one of them; ask somebody who may give another"
 	w := &world{agents: willing, refuses: why}
-	st, r := play(t, w, merging(), Event{ID: "stop", Kind: EventCleanup, At: after(2 * time.Hour)})
+	st, r := play(t, w, thatMerges(), Event{ID: "stop", Kind: EventCleanup, At: after(2 * time.Hour)})
 	if !strings.Contains(w.asked, why) || w.mergedBy != nil || !strings.Contains(strings.Join(w.said, "\n"), why) {
 		t.Errorf("end %q at %v, asked %q, said %q", st.End, r.now, w.asked, w.said)
 	}
 	w = &world{agents: willing, refuses: why, refusesUntil: after(2 * time.Minute)}
-	if st, _ = play(t, w, merging()); st.End != EndMerged || w.asked != "" {
+	if st, _ = play(t, w, thatMerges()); st.End != EndMerged || w.asked != "" {
 		t.Errorf("one that passes: end %q, asked %q", st.End, w.asked)
 	}
 	w = &world{agents: willing, refuses: why, refusesUntil: after(time.Hour)}
-	st, _ = play(t, w, merging(), Event{ID: "yes", Kind: EventResume, At: after(2 * time.Hour)})
+	st, _ = play(t, w, thatMerges(), Event{ID: "yes", Kind: EventResume, At: after(2 * time.Hour)})
 	if st.End != EndMerged {
 		t.Errorf("after an answer: end %q", st.End)
 	}

@@ -8,133 +8,8 @@ import (
 	"time"
 )
 
-// Kind is what a phase is for.
-type Kind string
-
-// The kinds of phases, in the order in which a task goes through them.
-const (
-	Planning   Kind = "planning"
-	Building   Kind = "building"
-	Validating Kind = "validating"
-)
-
-// Kinds is every kind, in order.
-func Kinds() []Kind { return []Kind{Planning, Building, Validating} }
-
-// Spec is what the user asked for. It does not change.
-type Spec struct {
-	Task     string   `json:"task"`
-	Kind     Kind     `json:"kind"`
-	Through  Kind     `json:"through,omitempty"` // the last of several kinds in a row
-	Repo     string   `json:"repo"`              // the user's repository on this machine
-	Remote   string   `json:"remote,omitempty"`  // its address, where any machine may run the phase and Repo is that one's
-	Base     string   `json:"base,omitempty"`    // the commit to begin at; "" is the repository's HEAD
-	Box      string   `json:"box"`
-	On       string   `json:"on,omitempty"` // a label that its machine must have
-	Planner  Worker   `json:"planner"`
-	Reviewer Worker   `json:"reviewer"`
-	Fixer    Worker   `json:"fixer"`
-	Domains  []string `json:"domains"`
-	Trusted  []string `json:"trusted,omitempty"` // names that are heard beside those who may write
-
-	MaxRounds  int           `json:"max_rounds"`
-	MaxCost    float64       `json:"max_cost"`
-	DiffBudget int           `json:"diff_budget"` // changed lines in all; a phase with more asks
-	Timeout    time.Duration `json:"timeout"`     // without activity
-	Draft      bool          `json:"draft,omitempty"`
-	Ready      bool          `json:"ready,omitempty"` // a draft is marked as ready when it is approved
-	Merge      bool          `json:"merge,omitempty"`
-	Branch     string        `json:"branch,omitempty"` // given by the user, instead of one that is made up
-	// Checks says which checks have to be green before an approval counts, but for those to ignore, by name or pattern.
-	Checks       CheckRule `json:"checks,omitempty"`
-	IgnoreChecks []string  `json:"ignore_checks,omitempty"`
-	// MayChange are kinds of change that are pushed without asking.
-	MayChange []string `json:"may_change,omitempty"`
-	// KeepCurrent has the branch contain its target whenever that moves.
-	KeepCurrent bool `json:"keep_current,omitempty"`
-	// comments closer together than this share a round; 0 is ten seconds
-	Quiet time.Duration `json:"quiet,omitempty"`
-}
-
-// Agents are those that work in its phase.
-func (s Spec) Agents() []string { return []string{s.Planner.Agent, s.Reviewer.Agent, s.Fixer.Agent} }
-
-func (s Spec) quiet() time.Duration {
-	if s.Quiet > 0 {
-		return s.Quiet
-	}
-	return 10 * time.Second
-}
-
-// Worker is an agent and its model.
-type Worker struct {
-	Agent string `json:"agent"`
-	Model string `json:"model,omitempty"`
-}
-
-// Stage is where a phase is.
-type Stage string
-
-// The stages. Every one of them can be begun again from its start: what it did already is found and not done twice.
-const (
-	StageName     Stage = "naming"
-	StageOpen     Stage = "preparing"
-	StageWork     Stage = "working"
-	StagePublish  Stage = "publishing"
-	StageReview   Stage = "reviewing"
-	StageWatch    Stage = "watching"
-	StageFix      Stage = "fixing"
-	StageAnswer   Stage = "answering"
-	StageReady    Stage = "readying"
-	StageChecks   Stage = "checking"
-	StageMerge    Stage = "merging"
-	StageCompare  Stage = "comparing"
-	StageAsk      Stage = "asking"
-	StageEnding   Stage = "ending"
-	StageEnded    Stage = "ended"
-	StageCleaning Stage = "cleaning"
-)
-
-// End is why a phase ended.
-type End string
-
-// The ends of a phase.
-const (
-	EndApproved End = "approved"
-	EndComplete End = "review complete"
-	EndMerged   End = "merged"
-	EndClosed   End = "closed"
-	EndRounds   End = "round limit"
-	EndCost     End = "spend limit"
-	EndIdle     End = "idle"
-	EndCleanup  End = "cleaned up"
-)
-
-// PullRequest is where a phase's work is reviewed.
-type PullRequest struct {
-	Number int    `json:"number"`
-	URL    string `json:"url"`
-	Base   string `json:"base,omitempty"` // the branch that it was opened for
-}
-
-// Workspace is where a phase's agents work.
-type Workspace struct {
-	Session string `json:"session"`
-	Path    string `json:"path"`
-	Base    string `json:"base"` // the commit that the branch began at
-}
-
-// Judgement is a reviewer's last word on a domain.
-type Judgement struct {
-	Domain  string  `json:"domain"`
-	Verdict Verdict `json:"verdict,omitempty"` // "" for a review that failed
-	Head    string  `json:"head"`              // the commit that was reviewed
-	Failure string  `json:"failure,omitempty"`
-	// Wants are the findings of a verdict that wants changes.
-	Wants []string `json:"wants,omitempty"`
-}
-
-// State is everything that a phase knows. The engine keeps it; people see a copy of some of it.
+// State is everything that a phase knows. The engine keeps it; people see a copy of some of it. Its parts are embedded,
+// so that they are flat in JSON: there every field keeps the place that it has always had.
 type State struct {
 	Spec  Spec  `json:"spec"`
 	Kind  Kind  `json:"kind"` // the present one, where a task goes through several
@@ -143,124 +18,175 @@ type State struct {
 	Meta      Metadata     `json:"meta"`
 	Workspace Workspace    `json:"workspace"`
 	PR        *PullRequest `json:"pr,omitempty"`
-	Head      string       `json:"head,omitempty"`      // the last commit that was pushed
-	LastHead  string       `json:"last_head,omitempty"` // the one before this round
-	Pushed    time.Time    `json:"pushed,omitzero"`     // when the head was on the forge, by its clock
-	There     string       `json:"there,omitempty"`     // the head that Pushed belongs to
-	Target    string       `json:"target,omitempty"`    // the branch that the pull request goes into
-	// where the branch left its target, if the target has changed since the start
-	From      string `json:"from,omitempty"`
-	Onto      string `json:"onto,omitempty"`  // the commit that the target was at when it was last looked at
-	Began     string `json:"began,omitempty"` // the first such commit
-	Plan      string `json:"plan,omitempty"`  // the plan's path in the repository
-	DiffLines int    `json:"diff_lines,omitempty"`
-	Budget    int    `json:"budget,omitempty"` // changed lines; it grows when the user says so
+	Plan      string       `json:"plan,omitempty"` // the plan's path in the repository
+	Round     int          `json:"round"`
+	Ledger    Ledger       `json:"ledger"`
 
-	Round      int         `json:"round"`
-	Attempt    int         `json:"attempt,omitempty"`  // of the present stage
-	Underway   bool        `json:"underway,omitempty"` // that attempt has begun, and nothing was made of it yet
-	Turns      []Turn      `json:"turns,omitempty"`    // of that attempt
-	Judgements []Judgement `json:"judgements,omitempty"`
-	Ledger     Ledger      `json:"ledger"`
-	Held       []Comment   `json:"held,omitempty"`    // from strangers, waiting for the user
-	Dropped    int         `json:"dropped,omitempty"` // of those, because there were too many
-	Mark       string      `json:"mark,omitempty"`    // what was read on the forge
-	Seen       []string    `json:"seen,omitempty"`    // ids of events that were taken in
-	Heard      []string    `json:"heard,omitempty"`   // ids of comments that were taken in
-	First      string      `json:"first,omitempty"`   // the link to the first comment
-
-	Backoff      Backoff   `json:"backoff"`
 	Started      time.Time `json:"started"`
 	LastActivity time.Time `json:"last_activity"`
-	NextLook     time.Time `json:"next_look,omitzero"`
-	LastLook     time.Time `json:"last_look,omitzero"` // that succeeded
-	Blind        bool      `json:"blind,omitempty"`    // looks have failed since then
-	Cost         float64   `json:"cost"`
-	Estimate     bool      `json:"estimate,omitempty"` // Cost is one, at least in part
-	Tokens       int64     `json:"tokens"`
+	Paused       bool      `json:"paused,omitempty"`
+	End          End       `json:"end,omitempty"`
+	EndWords     string    `json:"end_words,omitempty"`
+	Force        bool      `json:"force,omitempty"` // of a cleanup
 
-	// Report is what a validating agent says of the project's checks, made harmless and bounded.
-	Report string `json:"report,omitempty"`
-	// Published and Replies are the work of a round and the replies that are still to be posted.
-	Published *Published `json:"published,omitempty"`
-	Replies   []Reply    `json:"replies,omitempty"`
-	// Refused is why the last work was not taken. Told is what a person must know of the change, Said what the pull
-	// request says of that, and Kinds the same in a few words.
-	Refused []string `json:"refused,omitempty"`
-	Told    string   `json:"told,omitempty"`
-	Said    string   `json:"said,omitempty"`
-	Kinds   string   `json:"kinds,omitempty"`
-	// Holding is the commit that waits for a person's consent before it is pushed, Let the last one that got it, and
-	// Consented the kinds that are not asked about again.
-	Holding   string   `json:"holding,omitempty"`
-	Let       string   `json:"let,omitempty"`
-	Consented []string `json:"consented,omitempty"`
+	Head
+	Base
+	Attempt
+	Review
+	Checks
+	Consent
+	Outbox
+	Inbox
+	Foreign
+	Ask
+	Waiting
+	Looks
+	Spent
+	Life
+}
+
+// Head is where the work is.
+type Head struct {
+	Commit   string    `json:"head,omitempty"`      // the last one that is the phase's own, pushed or just about to be
+	Before   string    `json:"last_head,omitempty"` // the one before this round
+	Pushed   string    `json:"there,omitempty"`     // the last one that is on the forge
+	PushedAt time.Time `json:"pushed,omitzero"`     // when that was there, by the forge's clock
 	// Anew says that a person allows pushing a branch again that was deleted on the forge.
-	Anew bool `json:"anew,omitempty"`
-
-	// Foreign is a commit of somebody else on the branch that the user was told about, and when it was there by the
-	// forge's clock.
-	Foreign   string    `json:"foreign,omitempty"`
-	ForeignAt time.Time `json:"foreign_at,omitzero"`
-	// Unsure is such a commit of which the forge did not say at first who pushed it, and Take what the user said about it.
-	Unsure      string    `json:"unsure,omitempty"`
-	UnsureSince time.Time `json:"unsure_since,omitzero"`
-	Take        Side      `json:"take,omitempty"`
-
-	// Approval is what a merge rests on, Over lists those whose requests for changes the user ignores, and Verdict is the
-	// last verdict of the reviewer's own account.
-	Approval *Approval `json:"approval,omitempty"`
-	Over     []string  `json:"over,omitempty"`
-	Verdict  *Given    `json:"verdict,omitempty"`
-	Ready    bool      `json:"ready,omitempty"` // a draft was marked as ready
-	// RefusedSince is since when the forge refuses to merge it.
-	RefusedSince time.Time `json:"refused_since,omitzero"`
-	// Checks is how the checks stood when they were last looked at, ChecksOf the commit that they are waited for, since
-	// ChecksSince, and ChecksAsked what was asked about them.
-	Checks      *Checks   `json:"checks,omitempty"`
-	ChecksOf    string    `json:"checks_of,omitempty"`
-	ChecksSince time.Time `json:"checks_since,omitzero"`
-	ChecksAsked string    `json:"checks_asked,omitempty"`
-	Reruns      []Rerun   `json:"reruns,omitempty"`
-	// Names are those of checks that reported on any head.
-	Names []string `json:"names,omitempty"`
-	// Red are the checks that failed, until they were seen green.
-	Red []string `json:"red,omitempty"`
-	// RedTests are the phase's own tests that changed while one was red, and LetFiles the files that a person let it
-	// change then.
-	RedTests []string `json:"red_tests,omitempty"`
-	LetFiles []string `json:"let_files,omitempty"`
-	// Notes wait to be posted on the pull request.
-	Notes []Note `json:"notes,omitempty"`
-	Waits string `json:"waits,omitempty"` // what or whom a merge waits for
-
-	// Again counts how often a person let the phase go on. It is part of the names of agents' jobs, so that they run once
-	// more.
-	Again int `json:"again,omitempty"`
-	// Flow counts how often the phase was revived after its end. Each life is a process of its own for the engine.
-	Flow int `json:"flow,omitempty"`
-
-	// Home is the machine that the phase is on, where there are several.
-	Home string `json:"home,omitempty"`
-
-	Paused   bool   `json:"paused,omitempty"`
-	Question string `json:"question,omitempty"` // why it asks
-	// Disputed are the findings that it asks about.
-	Disputed []string `json:"disputed,omitempty"`
-	Resume   Stage    `json:"resume,omitempty"`  // the stage that follows an answer
-	Trouble  string   `json:"trouble,omitempty"` // the problem that it waits out
-	Stuck    string   `json:"stuck,omitempty"`   // the last trouble that does not pass by itself
-	End      End      `json:"end,omitempty"`
-	EndWords string   `json:"end_words,omitempty"`
-	Force    bool     `json:"force,omitempty"` // of a cleanup
-
+	Anew     bool `json:"anew,omitempty"`
+	Lines    int  `json:"diff_lines,omitempty"` // changed in all
+	MaxLines int  `json:"budget,omitempty"`     // of those; it grows when the user says so
 	// Unpushed are the user's commits that the phase publishes and that had never been pushed.
 	Unpushed []string `json:"unpushed,omitempty"`
 }
 
+// Base is the branch that the pull request goes into.
+type Base struct {
+	Branch string `json:"target,omitempty"`
+	From   string `json:"from,omitempty"`  // where the work left it, if that has changed since the start
+	Commit string `json:"onto,omitempty"`  // that it was at when it was last looked at
+	Began  string `json:"began,omitempty"` // the first such commit
+}
+
+// Attempt is the present try of a stage.
+type Attempt struct {
+	Number   int    `json:"attempt,omitempty"`
+	Underway bool   `json:"underway,omitempty"` // it has begun, and nothing was made of it yet
+	Turns    []Turn `json:"turns,omitempty"`
+}
+
+// Review is what was judged.
+type Review struct {
+	Judgements []Judgement `json:"judgements,omitempty"`
+	Given      *Given      `json:"verdict,omitempty"`  // the last verdict of the reviewer's own account
+	Approval   *Approval   `json:"approval,omitempty"` // what a merge rests on
+	Over       []string    `json:"over,omitempty"`     // those whose requests for changes the user ignores
+	Ready      bool        `json:"ready,omitempty"`    // a draft was marked as ready
+}
+
+// Checks is what is known of the checks.
+type Checks struct {
+	Last  *Checked  `json:"checks,omitempty"`       // how they stood when they were last looked at
+	Of    string    `json:"checks_of,omitempty"`    // the commit that they are waited for
+	Since time.Time `json:"checks_since,omitzero"`  // when that wait began
+	Asked string    `json:"checks_asked,omitempty"` // what was asked about them
+	// Reruns are jobs that were run again, and Names those of checks that reported on any head.
+	Reruns []Rerun  `json:"reruns,omitempty"`
+	Names  []string `json:"names,omitempty"`
+	// Red are the checks that failed, until they were seen green, and RedTests the phase's own tests that changed while
+	// one was red.
+	Red      []string `json:"red,omitempty"`
+	RedTests []string `json:"red_tests,omitempty"`
+}
+
+// Consent is what a person lets be pushed.
+type Consent struct {
+	Refused []string `json:"refused,omitempty"`   // why the last work was not taken
+	Holding string   `json:"holding,omitempty"`   // the commit that waits for consent before it is pushed
+	Let     string   `json:"let,omitempty"`       // the last one that got it
+	Kinds   []string `json:"consented,omitempty"` // that are not asked about again
+	Files   []string `json:"let_files,omitempty"` // that may change while a check is red
+}
+
+// Outbox is what is still to be pushed or said.
+type Outbox struct {
+	Published *Published `json:"published,omitempty"` // the work of a round
+	Replies   []Reply    `json:"replies,omitempty"`
+	Notes     []Note     `json:"notes,omitempty"`
+	// Report is what a validating agent says of the project's checks, made harmless and bounded.
+	Report string `json:"report,omitempty"`
+	// Told is what a person must know of the change, Said what the pull request says of that, and Kinds the same in a few
+	// words.
+	Told  string `json:"told,omitempty"`
+	Said  string `json:"said,omitempty"`
+	Kinds string `json:"kinds,omitempty"`
+}
+
+// Inbox is what was read on the forge, or sent.
+type Inbox struct {
+	Mark     string    `json:"mark,omitempty"`    // up to where the forge was read
+	Events   []string  `json:"seen,omitempty"`    // ids of those that were taken in
+	Comments []string  `json:"heard,omitempty"`   // ids of those that were taken in
+	Held     []Comment `json:"held,omitempty"`    // from strangers, waiting for the user
+	Dropped  int       `json:"dropped,omitempty"` // of those, because there were too many
+	Remarks  []Comment `json:"remarks,omitempty"` // of trusted people, which want nothing
+	First    string    `json:"first,omitempty"`   // the link to the first comment
+}
+
+// Foreign is what somebody else pushed to the branch.
+type Foreign struct {
+	Commit string    `json:"foreign,omitempty"` // that the user was told about
+	At     time.Time `json:"foreign_at,omitzero"`
+	// Unsure is such a commit of which the forge did not say at first who pushed it, and Since when that began.
+	Unsure string    `json:"unsure,omitempty"`
+	Since  time.Time `json:"unsure_since,omitzero"`
+	Take   Side      `json:"take,omitempty"` // what the user said about it
+}
+
+// Ask is what a person is asked.
+type Ask struct {
+	Question string   `json:"question,omitempty"`
+	Disputed []string `json:"disputed,omitempty"` // the findings that it is about
+	Resume   Stage    `json:"resume,omitempty"`   // the stage that follows an answer
+}
+
+// Waiting is what the phase waits for or waits out.
+type Waiting struct {
+	For          string    `json:"waits,omitempty"`        // what or whom, with an approval
+	RefusedSince time.Time `json:"refused_since,omitzero"` // the forge refuses to merge it
+	Trouble      string    `json:"trouble,omitempty"`      // that passes
+	Stuck        string    `json:"stuck,omitempty"`        // the last trouble that does not pass by itself
+}
+
+// Looks is when the phase looks at the forge.
+type Looks struct {
+	Backoff Backoff   `json:"backoff"`
+	Next    time.Time `json:"next_look,omitzero"`
+	Last    time.Time `json:"last_look,omitzero"` // that succeeded
+	Blind   bool      `json:"blind,omitempty"`    // looks have failed since then
+}
+
+// Spent is what the phase has cost.
+type Spent struct {
+	Cost     float64 `json:"cost"`
+	Estimate bool    `json:"estimate,omitempty"` // Cost is one, at least in part
+	Tokens   int64   `json:"tokens"`
+}
+
+// Life is which life of the phase this is, and where.
+type Life struct {
+	// Again counts how often a person let the phase go on. It is part of the names of agents' jobs, so that they run once
+	// more.
+	Again int `json:"again,omitempty"`
+	// Number counts how often the phase was revived after its end. Each life is a process of its own for the engine.
+	Number int `json:"flow,omitempty"`
+	// Home is the machine that the phase is on, where there are several.
+	Home string `json:"home,omitempty"`
+}
+
 // NewState is a phase that has not begun.
 func NewState(spec Spec) State {
-	return State{Spec: spec, Kind: spec.Kind, Stage: StageName, Budget: spec.DiffBudget}
+	return State{Spec: spec, Kind: spec.Kind, Stage: StageName, Head: Head{MaxLines: spec.DiffBudget},
+		Looks: Looks{Backoff: Backoff{Min: int(spec.PollMin / time.Second), Max: int(spec.PollMax / time.Second)}}}
 }
 
 // maxSeen bounds how many handled ids are remembered. The forge's mark covers everything older.
@@ -268,11 +194,11 @@ const maxSeen = 2000
 
 // rememberEvent says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of
 // them must not make us forget what the user sent.
-func (s *State) rememberEvent(id string) bool { return remember(&s.Seen, id) }
+func (b *Inbox) rememberEvent(id string) bool { return remember(&b.Events, id) }
 
 // rememberComment says whether a comment is new, and remembers it.
-func (s *State) rememberComment(id string) bool {
-	return !slices.Contains(s.Seen, id) && remember(&s.Heard, id)
+func (b *Inbox) rememberComment(id string) bool {
+	return !slices.Contains(b.Events, id) && remember(&b.Comments, id)
 }
 
 func remember(list *[]string, id string) bool {
@@ -293,41 +219,53 @@ const (
 )
 
 // hold keeps a stranger's comment until the user decides. If there are too many, the oldest stay on the forge only.
-func (s *State) hold(c Comment) {
-	s.Held = append(s.Held, c)
+func (b *Inbox) hold(c Comment) {
+	b.Held = append(b.Held, c)
 	size := 0
-	for _, h := range s.Held {
+	for _, h := range b.Held {
 		size += len(h.Body)
 	}
-	for len(s.Held) > maxHeld || size > maxHeldBytes {
-		size -= len(s.Held[0].Body)
-		s.Held = slices.Delete(s.Held, 0, 1)
-		s.Dropped++
+	for len(b.Held) > maxHeld || size > maxHeldBytes {
+		size -= len(b.Held[0].Body)
+		b.Held = slices.Delete(b.Held, 0, 1)
+		b.Dropped++
 	}
 }
 
-// judge replaces a domain's last verdict with a new one.
-func (s *State) judge(j Judgement) {
-	i := slices.IndexFunc(s.Judgements, func(old Judgement) bool { return old.Domain == j.Domain })
+// record replaces a domain's last verdict with a new one.
+func (r *Review) record(j Judgement) {
+	r.Judgements = slices.DeleteFunc(r.Judgements, func(old Judgement) bool { return old.Domain == j.Domain })
+	r.Judgements = append(r.Judgements, j)
+}
+
+// judgement is what a domain says of the present head, nil if it has said nothing.
+func (s *State) judgement(domain string) *Judgement {
+	i := slices.IndexFunc(s.Judgements, func(j Judgement) bool { return j.Domain == domain && j.Head == s.Head.Commit })
 	if i < 0 {
-		s.Judgements = append(s.Judgements, j)
-		return
+		return nil
 	}
-	s.Judgements[i] = j
+	return &s.Judgements[i]
+}
+
+// unjudged gives the domains that have no verdict on the present head.
+func (s *State) unjudged() []string {
+	return slices.DeleteFunc(slices.Clone(s.Spec.Domains), func(d string) bool {
+		j := s.judgement(d)
+		return j != nil && j.Verdict != ""
+	})
 }
 
 // verdicts sorts the domains by what they say of the present head: those that approve, that want only what was declined
 // for good, and all others, without a verdict too. A skipped domain says nothing.
 func (s *State) verdicts() (approve, overruled, others []string) {
 	for _, d := range s.Spec.Domains {
-		i := slices.IndexFunc(s.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head })
-		switch {
-		case i < 0:
+		switch j := s.judgement(d); {
+		case j == nil:
 			others = append(others, d)
-		case s.Judgements[i].Verdict == Skipped:
-		case s.Judgements[i].Verdict == Approved:
+		case j.Verdict == Skipped:
+		case j.Verdict == Approved:
 			approve = append(approve, d)
-		case s.overruled(s.Judgements[i]):
+		case s.overruled(*j):
 			overruled = append(overruled, d)
 		default:
 			others = append(others, d)
@@ -338,9 +276,9 @@ func (s *State) verdicts() (approve, overruled, others []string) {
 
 // failedReview is a review of the present head that failed, nil if there is none.
 func (s *State) failedReview() *Judgement {
-	for i, j := range s.Judgements {
-		if j.Head == s.Head && j.Verdict == "" {
-			return &s.Judgements[i]
+	for i, j := range s.Review.Judgements {
+		if j.Head == s.Head.Commit && j.Verdict == "" {
+			return &s.Review.Judgements[i]
 		}
 	}
 	return nil
@@ -366,8 +304,8 @@ func (s *State) names(author string) bool {
 
 // since is the commit that reviews and the size of the change begin at.
 func (s *State) since() string {
-	if s.From != "" {
-		return s.From
+	if s.Base.From != "" {
+		return s.Base.From
 	}
 	return s.Workspace.Base
 }
@@ -382,12 +320,11 @@ func (s *State) merges() bool { return s.Spec.Merge && s.lastKind() }
 
 // Domain names the domain under review: the first that has not judged the present head, "" if there is none.
 func (s *State) Domain() string {
-	if s.Stage != StageReview {
-		return ""
-	}
-	for _, d := range s.Spec.Domains {
-		if !slices.ContainsFunc(s.Judgements, func(j Judgement) bool { return j.Domain == d && j.Head == s.Head }) {
-			return d
+	if s.Stage == StageReview {
+		for _, d := range s.Spec.Domains {
+			if s.judgement(d) == nil {
+				return d
+			}
 		}
 	}
 	return ""
@@ -425,9 +362,9 @@ func (e *EndedError) WrongState() {}
 
 // Revive starts a phase again that has ended, to clean it up or to go on, with higher limits if they are given.
 func (s State) Revive(ev Event, now time.Time) (State, error) {
-	s.Flow++
-	s.Again++
-	s.Paused, s.Question, s.Trouble, s.Holding, s.Disputed = false, "", "", "", nil
+	s.Life.Number++
+	s.Life.Again++
+	s.Paused, s.Ask.Question, s.Waiting.Trouble, s.Consent.Holding, s.Ask.Disputed = false, "", "", "", nil
 	switch {
 	case ev.Kind == EventCleanup:
 		s.Stage, s.Force = StageCleaning, ev.Force
@@ -443,9 +380,9 @@ func (s State) Revive(ev Event, now time.Time) (State, error) {
 	if s.End == EndCost {
 		if ev.MoreCost <= 0 {
 			return s, &EndedError{End: s.End, Why: fmt.Sprintf(
-				"$%.2f%s are spent: say how much more it may cost with --max-cost", s.Cost, s.roughly())}
+				"$%.2f%s are spent: say how much more it may cost with --max-cost", s.Spent.Cost, s.roughly())}
 		}
-		s.Spec.MaxCost = s.Cost + ev.MoreCost
+		s.Spec.MaxCost = s.Spent.Cost + ev.MoreCost
 	}
 	s.Stage, s.LastActivity = StageOpen, now
 	s.End, s.EndWords = "", ""

@@ -18,6 +18,7 @@ type Steps interface {
 	PullRequest(context.Context, PullRequestIn) (PullRequest, error)
 	PostReview(context.Context, PostReviewIn) ([]Posted, error)
 	Look(context.Context, LookIn) (News, error)
+	Sort(context.Context, SortIn) (Sort, error)
 	Answer(context.Context, AnswerIn) error
 	Say(context.Context, SayIn) error
 	Close(context.Context, CloseIn) error
@@ -25,46 +26,24 @@ type Steps interface {
 	Take(context.Context, TakeIn) (Took, error)
 	Target(context.Context, TargetIn) (Target, error)
 	Lend(context.Context, LendIn) error
-	Ready(context.Context, ReadyIn) error
+	Ready(context.Context, Where) error
 	Merge(context.Context, MergeIn) (Merged, error)
 	Verdict(context.Context, VerdictIn) error
-	Base(context.Context, BaseIn) (string, error)
+	Base(context.Context, Where) (string, error)
 	Check(context.Context, CheckIn) (gone []string, err error)
-	Checks(context.Context, ChecksIn) (Checks, error)
+	Checks(context.Context, ChecksIn) (Checked, error)
 	Attempt(context.Context, JobIn) (int, error)
 	Rerun(context.Context, JobIn) error
 	Log(context.Context, JobIn) (string, error)
 	Save(context.Context, SaveIn) (Saved, error)
 }
 
-// Names of the steps.
-const (
-	StepMetadata    = "metadata"
-	StepWorkspace   = "workspace"
-	StepWork        = "work"
-	StepPublish     = "publish"
-	StepPush        = "push"
-	StepPullRequest = "pull request"
-	StepPostReview  = "post review"
-	StepLook        = "look"
-	StepAnswer      = "answer"
-	StepSay         = "say"
-	StepClose       = "close"
-	StepHands       = "hands"
-	StepTake        = "take"
-	StepTarget      = "target"
-	StepLend        = "lend"
-	StepReady       = "ready"
-	StepMerge       = "merge"
-	StepVerdict     = "verdict"
-	StepBase        = "base"
-	StepCheck       = "check"
-	StepChecks      = "checks"
-	StepAttempt     = "job attempt"
-	StepRerun       = "run again"
-	StepLog         = "job log"
-	StepSave        = "save"
-)
+// Where is the phase that a step is of, its repository on this machine, and its pull request if there is one.
+type Where struct {
+	Phase string `json:"phase"`
+	Repo  string `json:"repo"`
+	PR    int    `json:"pr,omitempty"`
+}
 
 // Temporary is a failure that passes by itself: a forge that is down, a disk that is full, a database that is locked.
 type Temporary struct{ Err error }
@@ -135,8 +114,7 @@ type Report struct {
 
 // PublishIn asks for the workspace's commits, leftovers included, out of the agents' reach.
 type PublishIn struct {
-	Phase     string    `json:"phase"`
-	Repo      string    `json:"repo"`
+	Where
 	Workspace Workspace `json:"workspace"`
 	Since     string    `json:"since"`          // the last commit that the host has
 	Base      string    `json:"base,omitempty"` // of the whole change, if it is not the workspace's
@@ -181,8 +159,7 @@ type Published struct {
 
 // PushIn asks to move the forge's branch from the old commit to the new one, and only from there.
 type PushIn struct {
-	Phase  string `json:"phase"`
-	Repo   string `json:"repo"`
+	Where
 	Branch string `json:"branch"`
 	Old    string `json:"old,omitempty"` // "" for a branch that is new
 	New    string `json:"new"`
@@ -196,8 +173,7 @@ type Pushed struct {
 
 // PullRequestIn asks for the branch's pull request, opened or found.
 type PullRequestIn struct {
-	Phase  string `json:"phase"`
-	Repo   string `json:"repo"`
+	Where
 	Branch string `json:"branch"`
 	Title  string `json:"title"`
 	Body   string `json:"body"`
@@ -206,9 +182,7 @@ type PullRequestIn struct {
 
 // PostReviewIn asks to post a review, once.
 type PostReviewIn struct {
-	Phase    string    `json:"phase"`
-	Repo     string    `json:"repo"`
-	PR       int       `json:"pr"`
+	Where
 	Key      string    `json:"key"`
 	Domain   string    `json:"domain"`
 	Head     string    `json:"head"`
@@ -226,18 +200,19 @@ type Posted struct {
 
 // LookIn asks what was said and done since the mark.
 type LookIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	PR    int    `json:"pr"`
-	Mark  string `json:"mark,omitempty"`
-	Now   bool   `json:"now,omitempty"` // don't use what the watcher read a moment ago
+	Where
+	Mark string `json:"mark,omitempty"`
+	Now  bool   `json:"now,omitempty"` // don't use what the watcher read a moment ago
 }
 
-// ReviewState is what a review says as a whole, as far as a phase wants to know: "" for anything but an approval.
+// ReviewState is what a review says as a whole, as far as a phase wants to know: "" for anything else.
 type ReviewState string
 
-// ReviewApproved is a review that approves.
-const ReviewApproved ReviewState = "APPROVED"
+// A review that approves, and one that requests changes.
+const (
+	ReviewApproved ReviewState = "APPROVED"
+	ReviewWants    ReviewState = "CHANGES_REQUESTED"
+)
 
 // PullState is the state of a pull request.
 type PullState string
@@ -291,9 +266,7 @@ type News struct {
 
 // AnswerIn asks to answer threads, each once.
 type AnswerIn struct {
-	Phase   string  `json:"phase"`
-	Repo    string  `json:"repo"`
-	PR      int     `json:"pr"`
+	Where
 	Round   int     `json:"round"`
 	Answers []Reply `json:"answers"`
 	Kind    Kind    `json:"kind,omitempty"` // of the phase, where it is not the task's first
@@ -311,26 +284,21 @@ type Reply struct {
 
 // CheckIn asks which comments people withdrew: they deleted them, or somebody other than cco resolved the threads.
 type CheckIn struct {
-	Phase    string   `json:"phase"`
-	Repo     string   `json:"repo"`
-	PR       int      `json:"pr"`
+	Where
 	Comments []string `json:"comments"`
 }
 
 // SayIn asks to comment on the pull request, once for each key.
 type SayIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	PR    int    `json:"pr"`
-	Key   string `json:"key"`
-	Text  string `json:"text"`
-	Keep  bool   `json:"keep,omitempty"` // one comment, whose text is replaced
+	Where
+	Key  string `json:"key"`
+	Text string `json:"text"`
+	Keep bool   `json:"keep,omitempty"` // one comment, whose text is replaced
 }
 
 // CloseIn asks to remove the workspace, and the branch if it is merged or the user insists.
 type CloseIn struct {
-	Phase     string    `json:"phase"`
-	Repo      string    `json:"repo"`
+	Where
 	Workspace Workspace `json:"workspace"`
 	Branch    string    `json:"branch"`
 	Head      string    `json:"head"`
@@ -339,18 +307,9 @@ type CloseIn struct {
 	Delete    bool      `json:"delete,omitempty"` // the branch too
 }
 
-// ReadyIn asks to mark a draft as ready for review.
-type ReadyIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	PR    int    `json:"pr"`
-}
-
 // MergeIn asks for a merge of exactly the commit that was approved, if that approval still holds and nobody objects.
 type MergeIn struct {
-	Phase    string   `json:"phase"`
-	Repo     string   `json:"repo"`
-	PR       int      `json:"pr"`
+	Where
 	Head     string   `json:"head"`
 	Base     string   `json:"base,omitempty"`
 	Approval Approval `json:"approval"`
@@ -368,20 +327,11 @@ type MergeIn struct {
 
 // VerdictIn asks for a verdict on a commit from the reviewer's own account, if there is one.
 type VerdictIn struct {
-	Phase   string `json:"phase"`
-	Repo    string `json:"repo"`
-	PR      int    `json:"pr"`
+	Where
 	Key     string `json:"key"`
 	Head    string `json:"head"`
 	Approve bool   `json:"approve,omitempty"`
 	Body    string `json:"body"`
-}
-
-// BaseIn asks where a pull request's branch left the branch that it goes into now.
-type BaseIn struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	PR    int    `json:"pr"`
 }
 
 // SaveIn is the state that a phase goes on from, and that people see.

@@ -21,9 +21,9 @@ func TestNewsThatAnybodyCanCauseLetNoAskingPhaseGoOn(t *testing.T) {
 		Event{ID: "a1", Kind: EventWake, At: after(time.Hour)}, Event{ID: "a2", Kind: EventWake, At: after(2 * time.Hour)},
 		Event{ID: "c", Kind: EventCleanup, At: after(3 * time.Hour)})
 	fixers := slices.DeleteFunc(w.jobs, func(j Job) bool { return j.Role != Fixer })
-	if st.End != EndCleanup || len(fixers) != maxTries || st.Again != 0 ||
+	if st.End != EndCleanup || len(fixers) != maxTries || st.Life.Again != 0 ||
 		!strings.Contains(w.asked, "committed nothing") {
-		t.Errorf("end %q, %d fixers, went on %d times, asked %q", st.End, len(fixers), st.Again, w.asked)
+		t.Errorf("end %q, %d fixers, went on %d times, asked %q", st.End, len(fixers), st.Life.Again, w.asked)
 	}
 	if !slices.ContainsFunc(w.asks, func(n int) bool { return w.looks[n].Equal(after(time.Hour)) }) {
 		t.Errorf("it did not look when it was woken: %v", w.looks)
@@ -71,15 +71,15 @@ func TestAFloodOfStrangersWordsIsBounded(t *testing.T) {
 	if st.rememberEvent("e1") {
 		t.Error("an event is taken in twice")
 	}
-	if n := len(st.Held); n > maxHeldBytes>>16 || n == 0 || st.Held[n-1].ID != strconv.Itoa(flood-1) ||
-		n+st.Dropped != flood {
-		t.Errorf("%d are held, %d dropped", n, st.Dropped)
+	if n := len(st.Inbox.Held); n > maxHeldBytes>>16 || n == 0 || st.Inbox.Held[n-1].ID != strconv.Itoa(flood-1) ||
+		n+st.Inbox.Dropped != flood {
+		t.Errorf("%d are held, %d dropped", n, st.Inbox.Dropped)
 	}
 	for i := range 2 * maxHeld {
 		st.hold(comment(strconv.Itoa(i), "eve", "NONE", "x", 0))
 	}
-	if len(st.Held) != maxHeld {
-		t.Errorf("%d are held", len(st.Held))
+	if len(st.Inbox.Held) != maxHeld {
+		t.Errorf("%d are held", len(st.Inbox.Held))
 	}
 }
 
@@ -99,7 +99,7 @@ func TestWordsOfACcoWithAnotherKeyAreHeld(t *testing.T) {
 	c.Foreign = true
 	w := &world{agents: unsure, news: []Comment{c}}
 	st, _ := play(t, w, spec())
-	if st.Round != 0 || len(st.Held) != 1 || !strings.Contains(st.Held[0].Why, "cruise key") {
-		t.Errorf("round %d, held %+v", st.Round, st.Held)
+	if st.Round != 0 || len(st.Inbox.Held) != 1 || !strings.Contains(st.Inbox.Held[0].Why, "cruise key") {
+		t.Errorf("round %d, held %+v", st.Round, st.Inbox.Held)
 	}
 }

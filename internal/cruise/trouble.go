@@ -2,95 +2,133 @@ package cruise
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
 
-// attempt runs a step that has to succeed. done is false if the phase has moved to another stage, or has to ask a
-// person.
-func attempt[O any](m *machine, step string, in any) (out O, done bool, err error) {
-	out, failure, done, err := persist[O](m, step, in)
-	if failure != nil {
-		m.askWhy(step+": "+failure.Msg, "the step "+code(step)+" failed, and does not pass by itself")
-	}
-	return out, done, err
-}
+// A stage is written as if everything in it succeeded. Where something does not, the phase is at another stage by then,
+// asks a person, or is to end here, and the rest of the stage must not happen: it is left by a panic with this value,
+// which enter alone makes and catches.
+type left struct{ err error } // nil where the phase goes on
 
-// persist runs a step until it has succeeded or failed for good. After a temporary failure the phase waits, handling
-// events, and tries again. If the phase moves to another stage meanwhile, the step has neither succeeded nor failed.
-func persist[O any](m *machine, step string, in any) (out O, failed *StepError, done bool, err error) {
-	wait := firstWait
-	for {
-		out, err = do[O](m, step, in)
-		failure, ok := errors.AsType[*StepError](err)
-		switch {
-		case err == nil:
-			m.st.Trouble = ""
-			return out, nil, true, nil
-		case !ok:
-			return out, nil, false, err
-		case !failure.Temporary:
-			return out, failure, false, nil
-		}
-		if same, err := m.waitOut(step+": "+failure.Msg, wait); err != nil || !same {
-			return out, nil, false, err
-		}
-		wait = min(2*wait, troubleTop)
+// leave leaves a stage.
+func leave() { panic(left{}) }
+
+// leaveOn leaves the phase if there is an error: it is the engine's, which goes on elsewhere or later.
+func leaveOn(err error) {
+	if err != nil {
+		panic(left{err})
 	}
 }
 
-// waitOut waits for trouble to pass, and says whether the phase is still where it was. A phase that is paused meanwhile
-// waits here, because half of a stage may be done.
-func (m *machine) waitOut(trouble string, wait time.Duration) (same bool, err error) {
-	m.st.Trouble = trouble
-	if err := m.save(); err != nil {
-		return false, err
-	}
-	before := m.st.Stage
-	if err := m.awaitEvent(wait); err != nil {
-		return false, err
-	}
-	for m.st.Paused && m.st.Stage == before {
-		if err := m.save(); err != nil {
-			return false, err
+// enter does something until it is done or left.
+func enter(do func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case left:
+			err = p.err
+		default:
+			panic(p)
 		}
-		if err := m.pause(); err != nil {
-			return false, err
+	}()
+	do()
+	return nil
+}
+
+// stay leaves a stage that the phase is no longer at.
+func (m *machine) stay(at Stage) {
+	if m.Stage != at {
+		leave()
+	}
+}
+
+func (m *machine) now() time.Time {
+	now, err := m.Now()
+	leaveOn(err)
+	return now
+}
+
+// take waits for a step that was begun, and gives its failure.
+func take[O any](p Pending, name string) (out O, failed *StepError) {
+	err := p.Get(&out)
+	if failed, ok := errors.AsType[*StepError](err); ok {
+		return out, failed
+	}
+	if err != nil {
+		leaveOn(fmt.Errorf("%s: %w", name, err))
+	}
+	return out, nil
+}
+
+// do does a step once.
+func do[I, O any](m *machine, step Step[I, O], in I) (out O, failed *StepError) {
+	return take[O](m.Start(step.Name, in), step.Name)
+}
+
+// attempt does a step that has to succeed: if it fails for good, a person is asked.
+func attempt[I, O any](m *machine, step Step[I, O], in I) O {
+	out, failed := persist(m, step, in)
+	if failed != nil {
+		m.askWhy(step.Name+": "+failed.Msg, "the step "+code(step.Name)+" failed, and does not pass by itself")
+		leave()
+	}
+	return out
+}
+
+// persist does a step until it has succeeded or failed for good. After a temporary failure the phase waits, handling
+// events, and tries again.
+func persist[I, O any](m *machine, step Step[I, O], in I) (out O, failed *StepError) {
+	for wait := firstWait; ; wait = min(2*wait, troubleTop) {
+		if out, failed = do(m, step, in); failed == nil {
+			m.Waiting.Trouble = ""
 		}
+		if failed == nil || !failed.Temporary {
+			return out, failed
+		}
+		m.waitOut(step.Name+": "+failed.Msg, wait)
 	}
-	if m.st.Stage != before {
-		return false, nil
+}
+
+// waitOut waits for trouble to pass, and leaves a stage that the phase is no longer at then. A phase that is paused
+// meanwhile waits here, because half of a stage may be done.
+func (m *machine) waitOut(trouble string, wait time.Duration) {
+	m.Waiting.Trouble = trouble
+	m.save()
+	stage := m.Stage
+	m.awaitEvent(wait)
+	for m.Paused && m.Stage == stage {
+		m.save()
+		m.awaitEvent(forever)
 	}
-	if err := m.lookForActivity(); err != nil {
-		return false, err
-	}
-	idle, err := m.idle()
-	return !idle, err
+	m.stay(stage)
+	m.lookForActivity()
+	m.idle()
 }
 
 // lookForActivity checks for activity while something else is under way, before the phase ends as idle. The next look
 // handles the news.
-func (m *machine) lookForActivity() error {
-	now, err := m.Now()
-	if err != nil || m.st.PR == nil || m.st.Spec.Timeout <= 0 || now.Sub(m.st.LastActivity) < m.st.Spec.Timeout {
-		return err
+func (m *machine) lookForActivity() {
+	if now := m.now(); m.PR == nil || m.Spec.Timeout <= 0 || now.Sub(m.LastActivity) < m.Spec.Timeout {
+		return
 	}
-	news, err := do[News](m, StepLook, LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number,
-		Mark: m.st.Mark, Now: true})
-	if _, ok := errors.AsType[*StepError](err); ok {
-		m.st.Blind, m.saw = true, false
-		return nil
+	in := m.lookIn()
+	in.Now = true
+	news, failed := do(m, StepLook, in)
+	if failed != nil {
+		m.Looks.Blind, m.saw = true, false
+		return
 	}
 	m.saw = news.State == PullOpen && !slices.ContainsFunc(news.Comments,
-		func(c Comment) bool { return !c.Ours && !slices.Contains(m.st.Heard, c.ID) })
-	return err
+		func(c Comment) bool { return !c.Ours && !slices.Contains(m.Inbox.Comments, c.ID) })
 }
 
 // unask takes back what is still to be said about a question.
-func (m *machine) unask() {
-	m.st.Question, m.st.Resume, m.st.Disputed = "", "", nil
-	m.st.Notes = slices.DeleteFunc(m.st.Notes, func(n Note) bool { return strings.HasPrefix(n.Key, noteAsks) })
+func (s *State) unask() {
+	s.Ask = Ask{}
+	s.Outbox.Notes = slices.DeleteFunc(s.Outbox.Notes, func(n Note) bool { return strings.HasPrefix(n.Key, noteAsks) })
 }
 
 // noteAsks begins the keys of notes about questions.
@@ -98,19 +136,20 @@ const noteAsks = "asks-"
 
 // askWhy stops the phase until a person says how to go on. What is said on the pull request must not tell of this
 // machine: a question may hold paths, a program's output, or what a forge refused.
-func (m *machine) askWhy(question, public string) {
-	m.note(noteAsks+Identity("", "", public), "this waits for the person who runs it: "+public+". `cco cruise status` "+
+func (s *State) askWhy(question, public string) {
+	s.note(noteAsks+Identity("", "", public), "this waits for the person who runs it: "+public+". `cco cruise status` "+
 		"says more there.")
-	m.st.Question, m.st.Resume = question, m.st.Stage
-	m.st.Stage = StageAsk
+	s.Ask.Question, s.Ask.Resume = question, s.Stage
+	s.Stage = StageAsk
 }
 
 // AskAbout is the state of a phase whose function went wrong again and again: it asks about that, and does nothing else
 // until a person says how to go on.
 func (s State) AskAbout(wrong string) State {
 	if s.Stage != StageAsk && s.Stage != StageEnded {
-		s.Resume, s.Stage = s.Stage, StageAsk
+		s.Ask.Resume, s.Stage = s.Stage, StageAsk
 	}
-	s.Question = wrong + ": `cco cruise logs` says more; `cco cruise resume` tries again, and a newer cco may know better"
+	s.Ask.Question = wrong + ": `cco cruise logs` says more; `cco cruise resume` tries again, and a newer cco may " +
+		"know better"
 	return s
 }

@@ -21,21 +21,22 @@ func mended(t *testing.T, w *world, s Spec, events ...Event) (State, *memory) {
 
 // A disk that is full, a database that is locked and a forge that is down are all the same to a phase: they pass.
 func TestWhateverPassesByItselfIsWaitedForInEveryStep(t *testing.T) {
-	for _, step := range []string{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest,
-		StepPostReview, StepLook, StepAnswer, StepSay, StepSave, StepReady, StepMerge,
-		StepClose} {
+	for _, step := range []string{StepMetadata.Name, StepWorkspace.Name, StepWork.Name, StepPublish.Name, StepPush.Name,
+		StepPullRequest.Name,
+		StepPostReview.Name, StepLook.Name, StepAnswer.Name, StepSay.Name, StepSave.Name, StepReady.Name, StepMerge.Name,
+		StepClose.Name} {
 		t.Run(step, func(t *testing.T) {
 			w := &world{agents: picky, broken: map[string]error{step: &Temporary{errors.New("no space left on device")}}}
 			s, end := spec(), EndApproved
 			s.Ready = true
-			if step == StepMerge || step == StepClose {
+			if step == StepMerge.Name || step == StepClose.Name {
 				s.Merge, end = true, EndMerged
 			}
 			st, r := mended(t, w, s)
-			if st.End != end || st.Round != 1 || st.Trouble != "" {
-				t.Errorf("end %q, round %d, trouble %q, question %q", st.End, st.Round, st.Trouble, st.Question)
+			if st.End != end || st.Round != 1 || st.Waiting.Trouble != "" {
+				t.Errorf("end %q, round %d, trouble %q, question %q", st.End, st.Round, st.Waiting.Trouble, st.Ask.Question)
 			}
-			if step != StepSave && (r.now.Before(after(time.Hour)) || r.now.After(after(70*time.Minute))) {
+			if step != StepSave.Name && (r.now.Before(after(time.Hour)) || r.now.After(after(70*time.Minute))) {
 				t.Errorf("it ended at %v", r.now)
 			}
 		})
@@ -59,7 +60,7 @@ func TestAModelThatIsDownForAnHourIsWaitedFor(t *testing.T) {
 			}
 			st, r := mended(t, w, spec())
 			if st.End != EndApproved || st.Round != 1 || r.now.After(after(70*time.Minute)) {
-				t.Errorf("end %q, round %d, question %q at %v", st.End, st.Round, st.Question, r.now)
+				t.Errorf("end %q, round %d, question %q at %v", st.End, st.Round, st.Ask.Question, r.now)
 			}
 			if slices.ContainsFunc(w.posted, func(p PostReviewIn) bool { return p.Verdict == "" }) {
 				t.Error("a review was reported as failed")
@@ -69,7 +70,7 @@ func TestAModelThatIsDownForAnHourIsWaitedFor(t *testing.T) {
 }
 
 func TestAFailureInTheMiddleOfARoundRunsNoSecondFixer(t *testing.T) {
-	for _, step := range []string{StepPush, StepAnswer} {
+	for _, step := range []string{StepPush.Name, StepAnswer.Name} {
 		for name, fault := range map[string]error{"for good": errors.New("not allowed"), "for a while": errDown} {
 			t.Run(step+" "+name, func(t *testing.T) {
 				w := &world{broken: map[string]error{}}
@@ -84,7 +85,7 @@ func TestAFailureInTheMiddleOfARoundRunsNoSecondFixer(t *testing.T) {
 				st, _ := mended(t, w, spec(), Event{ID: "p", Kind: EventPause, At: after(time.Minute)},
 					Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
 				if st.End != EndApproved || fixers != 1 || st.Ledger.Findings[0].State != Fixed {
-					t.Errorf("end %q, %d fixers, question %q, %+v", st.End, fixers, st.Question, st.Ledger.Findings)
+					t.Errorf("end %q, %d fixers, question %q, %+v", st.End, fixers, st.Ask.Question, st.Ledger.Findings)
 				}
 				if last := w.replies[len(w.replies)-1]; last.Finding != st.Ledger.Findings[0].ID {
 					t.Errorf("replies %+v", w.replies)
@@ -95,11 +96,11 @@ func TestAFailureInTheMiddleOfARoundRunsNoSecondFixer(t *testing.T) {
 }
 
 func TestAReviewThatCanNotBePostedIsPostedLater(t *testing.T) {
-	w := &world{agents: picky, broken: map[string]error{StepPostReview: errors.New("locked")}}
+	w := &world{agents: picky, broken: map[string]error{StepPostReview.Name: errors.New("locked")}}
 	st, _ := mended(t, w, spec(), Event{ID: "e", Kind: EventResume, At: after(61 * time.Minute)})
 	said := slices.IndexFunc(w.posted[1:], func(p PostReviewIn) bool { return len(p.Findings) == 1 })
 	if st.End != EndApproved || said < 0 || st.Ledger.Findings[0].Comment == "" {
-		t.Errorf("end %q, question %q, posted %+v", st.End, st.Question, w.posted)
+		t.Errorf("end %q, question %q, posted %+v", st.End, st.Ask.Question, w.posted)
 	}
 }
 
@@ -165,7 +166,7 @@ func TestALookThatWasAskedForWhileAPhaseEndsDoesNotReviveIt(t *testing.T) {
 // Guards against words that are taken in while a phase says how it ended, and then forgotten.
 func TestWhatIsSaidWhileAnEndCanNotBeSaidIsWorkStill(t *testing.T) {
 	for _, kind := range []string{EventComment, EventAccept} {
-		w := &world{agents: willing, broken: map[string]error{StepSay: errDown},
+		w := &world{agents: willing, broken: map[string]error{StepSay.Name: errDown},
 			news: []Comment{comment("9", "eve", "NONE", "one more thing", 0)}}
 		st, _ := mended(t, w, spec(), Event{ID: "e1", Kind: kind, Text: "9", At: after(time.Minute)})
 		if st.End != EndApproved || st.Round != 1 || len(st.Ledger.Findings) != 1 || st.Ledger.Findings[0].State != Fixed {
@@ -182,7 +183,7 @@ func TestAStageThatIsNotKnownIsShownAndWaits(t *testing.T) {
 	shown := ""
 	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "a", Kind: EventResume, At: after(time.Hour)},
 		{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)}}}
-	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Trouble) }}, st)
+	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Waiting.Trouble) }}, st)
 	if err != nil || end.End != EndCleanup || !strings.Contains(shown, "newer cco") || r.steps > 50 {
 		t.Errorf("end %q after %d steps, shown %q, %v", end.End, r.steps, shown, err)
 	}
@@ -209,7 +210,7 @@ func TestAnEndThatNobodyWaitsForIsAnEnd(t *testing.T) {
 }
 
 func TestAnApprovedPhaseStaysSoHoweverLongItCanNotSaySo(t *testing.T) {
-	w := &world{agents: willing, broken: map[string]error{StepSay: errDown}}
+	w := &world{agents: willing, broken: map[string]error{StepSay.Name: errDown}}
 	r := &memory{t: t, w: w, now: begin}
 	st, err := Phase(&healer{memory: r, at: after(30 * time.Hour)}, NewState(spec()))
 	if err != nil || st.End != EndApproved || w.closed != nil {
@@ -235,7 +236,7 @@ func TestAQuestionIsSaidOnTheRequestOnceAndWithoutDetails(t *testing.T) {
 	w := &world{agents: picky, broken: map[string]error{}}
 	w.during = func(j Job) {
 		if j.Role == Fixer {
-			w.broken[StepPush] = errors.New("/home/ann/repo: remote: ghp_secret may not push line 7")
+			w.broken[StepPush.Name] = errors.New("/home/ann/repo: remote: ghp_secret may not push line 7")
 		}
 	}
 	st, _ := play(t, w, spec(), Event{ID: "r", Kind: EventResume, At: after(time.Hour)})

@@ -18,102 +18,82 @@ type Turn struct {
 }
 
 // tries are the turns of a name so far.
-func (s *State) tries(of string) (list []Turn) {
-	for _, t := range s.Turns {
-		if t.Of == of {
-			list = append(list, t)
-		}
-	}
-	return list
+func (a *Attempt) tries(of string) []Turn {
+	return slices.DeleteFunc(slices.Clone(a.Turns), func(t Turn) bool { return t.Of != of })
 }
 
-// failures is how many of them failed for a reason that does not pass.
-func (s *State) failures(of string) (n int) {
-	for _, t := range s.tries(of) {
-		if t.Failed {
-			n++
-		}
-	}
-	return n
+// gaveUp says that a turn has failed as often as it is tried, for reasons that do not pass.
+func (a *Attempt) gaveUp(of string) bool {
+	return len(slices.DeleteFunc(a.tries(of), func(t Turn) bool { return !t.Failed })) >= maxTries
 }
 
 // try is the key of the last try of a turn, whether it is over or not, and begins the first.
-func (s *State) try(of string) string {
-	had := s.tries(of)
-	if len(had) == 0 {
-		s.Turns = append(s.Turns, Turn{Of: of, Key: of})
-		return of
+func (a *Attempt) try(of string) string {
+	if had := a.tries(of); len(had) > 0 {
+		return had[len(had)-1].Key
 	}
-	return had[len(had)-1].Key
+	a.Turns = append(a.Turns, Turn{Of: of, Key: of})
+	return of
 }
 
 // again begins another try of a turn if the last is over.
-func (s *State) again(of string) {
-	if had := s.tries(of); had[len(had)-1].Over {
-		s.Turns = append(s.Turns, Turn{Of: of, Key: of + "-" + strconv.Itoa(len(had)+1)})
+func (a *Attempt) again(of string) {
+	if had := a.tries(of); had[len(had)-1].Over {
+		a.Turns = append(a.Turns, Turn{Of: of, Key: of + "-" + strconv.Itoa(len(had)+1)})
 	}
 }
 
 // turnOf is the turn of a key.
-func (s *State) turnOf(key string) *Turn {
-	return &s.Turns[slices.IndexFunc(s.Turns, func(t Turn) bool { return t.Key == key })]
-}
-
-// inTurn says that an agent may be at work, or that nothing was made yet of what it did.
-func (s *State) inTurn() bool {
-	return (s.Underway || len(s.Turns) > 0) && slices.Contains([]Stage{StageWork, StageFix, StageReview}, s.Stage)
-}
-
-// adoptOlder makes out what an older cco did not save: that an attempt is under way which waits out trouble.
-func (s *State) adoptOlder() {
-	writes := s.Stage == StageWork || s.Stage == StageFix
-	s.Underway = s.Underway || writes && s.Attempt > 0 && s.Trouble != "" && len(s.Turns) == 0
+func (a *Attempt) turnOf(key string) *Turn {
+	return &a.Turns[slices.IndexFunc(a.Turns, func(t Turn) bool { return t.Key == key })]
 }
 
 // begin begins an attempt, unless one is under way.
-func (m *machine) begin() {
-	if !m.st.Underway {
-		m.st.Attempt, m.st.Underway = m.st.Attempt+1, true
+func (a *Attempt) begin() {
+	if !a.Underway {
+		a.Number, a.Underway = a.Number+1, true
 	}
 }
 
 // over ends an attempt: something was made of what its turns did, and they are not asked for again.
-func (m *machine) over() { m.st.Underway, m.st.Turns = false, nil }
+func (a *Attempt) over() { a.Underway, a.Turns = false, nil }
+
+// inTurn says that an agent may be at work, or that nothing was made yet of what it did.
+func (s *State) inTurn() bool {
+	return (s.Attempt.Underway || len(s.Attempt.Turns) > 0) &&
+		slices.Contains([]Stage{StageWork, StageFix, StageReview}, s.Stage)
+}
+
+// adoptOlder makes out what an older cco did not save: that an attempt is under way which waits out trouble.
+func (s *State) adoptOlder() {
+	a := &s.Attempt
+	writes := s.Stage == StageWork || s.Stage == StageFix
+	a.Underway = a.Underway || writes && a.Number > 0 && s.Waiting.Trouble != "" && len(a.Turns) == 0
+}
 
 // pay counts what a turn has cost, once for its key.
-func (m *machine) pay(key string, r Report) {
-	t := m.st.turnOf(key)
-	m.st.Cost += r.Cost - t.Cost
-	m.st.Tokens += r.Tokens - t.Tokens
-	m.st.Estimate = m.st.Estimate || r.Estimate
+func (s *State) pay(key string, r Report) {
+	t := s.turnOf(key)
+	s.Spent.Cost += r.Cost - t.Cost
+	s.Spent.Tokens += r.Tokens - t.Tokens
+	s.Spent.Estimate = s.Spent.Estimate || r.Estimate
 	t.Over, t.Cost, t.Tokens = true, r.Cost, r.Tokens
 }
 
 // waitAfter is how long trouble is waited out after so many tries.
 func waitAfter(tries int) time.Duration {
-	wait := firstWait
-	for ; tries > 1 && wait < troubleTop; tries-- {
-		wait *= 2
-	}
-	return min(wait, troubleTop)
+	return min(firstWait<<min(max(tries-1, 0), 10), troubleTop)
 }
 
 // turn runs an agent's job. While its model is down the phase waits and tries again.
-func (m *machine) turn(job Job) (r Report, done bool, err error) {
-	for of := job.Key; ; m.st.again(of) {
-		job.Key = m.st.try(of)
-		if err := m.save(); err != nil {
-			return r, false, err
-		}
-		if r, done, err = attempt[Report](m, StepWork, job); err != nil || !done {
-			return r, false, err
-		}
+func (m *machine) turn(job Job) Report {
+	for of := job.Key; ; m.again(of) {
+		job.Key = m.try(of)
+		m.save()
+		r := attempt(m, StepWork, job)
 		if m.pay(job.Key, r); r.OK || !r.Transient || m.spent() {
-			return r, true, nil
+			return r
 		}
-		if same, err := m.waitOut("the model of "+job.Worker.Agent+": "+r.Error,
-			waitAfter(len(m.st.tries(of)))); err != nil || !same {
-			return r, false, err
-		}
+		m.waitOut("the model of "+job.Worker.Agent+": "+r.Error, waitAfter(len(m.tries(of))))
 	}
 }

@@ -27,7 +27,7 @@ func (s *State) looks() bool {
 }
 
 // Longest is how long an engine waits for an event: longer than the looks take.
-func (w Wait) Longest() time.Duration { return max(w.Until.Sub(w.Due), 0) + 3*lastWait }
+func (w Wait) Longest() time.Duration { return max(w.Until.Sub(w.Due), 0) + 3*w.Pace.last() }
 
 // sleep says whether the time has passed before the context ended.
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -46,7 +46,7 @@ func (w Wait) Watch(ctx context.Context, clock func() time.Time,
 	for since := w.Due; ; since = last {
 		now := clock()
 		due, _ := next(w.Due, w.Pace, now)
-		if !sleep(ctx, min(due.Sub(now), lastWait)) { // a clock may be set back
+		if !sleep(ctx, min(due.Sub(now), w.Pace.last())) { // a clock may be set back
 			return last
 		}
 		o, err := look(ctx)
@@ -55,7 +55,7 @@ func (w Wait) Watch(ctx context.Context, clock func() time.Time,
 		}
 		news := News{}
 		now = clock().UTC().Round(0)
-		away := now.Sub(since) > 2*lastWait // since Due at first: what an earlier process saw is not known
+		away := now.Sub(since) > 2*w.Pace.last() // since Due at first: what an earlier process saw is not known
 		if err != nil || away || o.Decode(&news) != nil || !w.Known.same(news) {
 			return last
 		}
@@ -79,7 +79,7 @@ func latest(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
 	for {
 		slower := pace.Slower()
 		if slower.Interval() == pace.Interval() {
-			return due.Add(now.Sub(due).Truncate(lastWait)), pace
+			return due.Add(now.Sub(due).Truncate(pace.last())), pace
 		}
 		after := due.Add(slower.Interval())
 		if after.After(now) {
@@ -100,36 +100,51 @@ func next(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
 
 // Next is when a phase looks again, and how long it waits for that. Of the looks of a wait only the first is saved.
 func (s State) Next(now time.Time) (time.Time, Backoff) {
-	if s.NextLook.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
-		return s.NextLook, s.Backoff
+	if s.Looks.Next.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
+		return s.Looks.Next, s.Looks.Backoff
 	}
-	return next(s.NextLook, s.Backoff, now)
+	return next(s.Looks.Next, s.Looks.Backoff, now)
+}
+
+// waitShown waits for an event, and shows until when.
+func (m *machine) waitShown(wait time.Duration) {
+	m.showWait(wait)
+	m.awaitEvent(wait)
+}
+
+func (m *machine) showWait(wait time.Duration) {
+	m.Looks.Next = m.now().Add(wait)
+	m.save()
+}
+
+// waitSlower waits for an event, and longer the next time if nobody wants a look.
+func (m *machine) waitSlower(wait time.Duration) {
+	m.idle()
+	if m.waitShown(wait); !m.asked {
+		m.Looks.Backoff = m.Looks.Backoff.Slower()
+	}
 }
 
 // waitLooking is waitShown for a phase whose look has found nothing to do.
-func (m *machine) waitLooking() error {
-	wait := m.st.Backoff.Interval()
-	if m.known == nil || m.st.Trouble != "" || m.unsure() {
-		return m.waitShown(wait)
+func (m *machine) waitLooking() {
+	wait := m.Looks.Backoff.Interval()
+	if m.known == nil || m.Waiting.Trouble != "" || m.unsure() {
+		m.waitShown(wait)
+		return
 	}
-	if err := m.showWait(wait); err != nil {
-		return err
-	}
-	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.st.NextLook, Pace: m.st.Backoff,
-		Until: m.st.NextLook.Add(longestWait)}
-	if idle := m.st.LastActivity.Add(m.st.Spec.Timeout); m.st.Spec.Timeout > 0 && idle.Before(w.Until) {
+	m.showWait(wait)
+	w := Wait{Look: m.lookIn(), Known: *m.known, Due: m.Looks.Next, Pace: m.Looks.Backoff,
+		Until: m.Looks.Next.Add(longestWait)}
+	if idle := m.LastActivity.Add(m.Spec.Timeout); m.Spec.Timeout > 0 && idle.Before(w.Until) {
 		w.Until = idle
 	}
 	e, looked, err := m.Await(w)
-	if err != nil {
-		return err
+	leaveOn(err)
+	if looked.After(m.Looks.Last) {
+		m.Looks.Last = looked
+		_, m.Looks.Backoff = latest(w.Due, w.Pace, looked)
 	}
-	if looked.After(m.st.LastLook) {
-		m.st.LastLook = looked
-		_, m.st.Backoff = latest(w.Due, w.Pace, looked)
+	if e != nil {
+		m.handleEvent(e)
 	}
-	if e == nil {
-		return nil
-	}
-	return m.handleEvent(e)
 }

@@ -97,7 +97,7 @@ func TestTimeBeforeTheFirstLookOfAWaitCountsOnlyIfItWasShort(t *testing.T) {
 }
 
 func TestWhenTheNextLookIs(t *testing.T) {
-	st := State{Stage: StageWatch, NextLook: begin, Backoff: Backoff{Secs: 80}}
+	st := State{Stage: StageWatch, Looks: Looks{Next: begin, Backoff: Backoff{Secs: 80}}}
 	for now, want := range map[time.Duration]time.Duration{
 		-time.Second: 0, 0: 160 * time.Second, 159 * time.Second: 160 * time.Second, 160 * time.Second: 460 * time.Second,
 		461 * time.Second: 760 * time.Second, 24 * time.Hour: 24*time.Hour + 160*time.Second,

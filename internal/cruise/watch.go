@@ -1,7 +1,6 @@
 package cruise
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,27 +11,22 @@ import (
 const forever = 24 * time.Hour
 
 // watch looks for news, less and less often while there is none, until there is work or the phase ends.
-func (m *machine) watch() error {
+func (m *machine) watch() {
 	quiets := 0
 	var until time.Time // more comments are waited for, whatever ends a wait for an event before
-	for m.st.Stage == StageWatch && !m.st.Paused && !m.Full() {
-		fresh, err := m.look()
-		if err != nil || m.st.Stage != StageWatch {
-			return err
-		}
-		disputed := slices.ContainsFunc(m.st.Ledger.Findings, Finding.disputed)
-		if (disputed || m.st.failedReview() != nil) && len(m.st.Ledger.OpenOnes()) == 0 {
+	for m.Stage == StageWatch && !m.Paused && !m.Full() {
+		fresh := m.look()
+		open := len(m.Ledger.OpenOnes()) > 0
+		if disputed := slices.ContainsFunc(m.Ledger.Findings, Finding.disputed); !open &&
+			(disputed || m.failedReview() != nil) {
 			m.to(StageReview) // of a phase that ended while it asked about that
-			return nil
+			return
 		}
 		var wait time.Duration
 		if fresh || !until.IsZero() {
-			now, err := m.Now()
-			if err != nil {
-				return err
-			}
+			now := m.now()
 			if fresh {
-				m.st.Backoff = m.st.Backoff.Reset()
+				m.Looks.Backoff = m.Looks.Backoff.Reset()
 				quiets++
 				until = now.Add(m.quiet(now))
 			}
@@ -41,117 +35,77 @@ func (m *machine) watch() error {
 			}
 			fresh = wait > 0
 		}
-		calm := m.st.Trouble == "" && !m.unsure()
-		if len(m.st.Ledger.OpenOnes()) > 0 && (!fresh || quiets >= maxQuiets) && calm {
+		calm := m.Waiting.Trouble == "" && !m.unsure()
+		if open && (!fresh || quiets >= maxQuiets) && calm {
 			m.to(StageFix)
-			return nil
+			return
 		}
-		if a := m.st.approval(); !fresh && calm && a != nil {
+		if a := m.approval(); !fresh && calm && a != nil {
 			m.approve(*a)
-			return nil
+			return
 		}
-		if idle, err := m.idle(); err != nil || idle {
-			return err
-		}
+		m.idle()
 		if fresh {
-			err = m.waitShown(wait)
-		} else {
-			err = m.waitLooking()
+			m.waitShown(wait)
+			continue
 		}
-		if err != nil {
-			return err
-		}
-		if !fresh && !m.asked && m.st.Stage == StageWatch {
-			m.st.Backoff = m.st.Backoff.Slower()
+		if m.waitLooking(); !m.asked && m.Stage == StageWatch {
+			m.Looks.Backoff = m.Looks.Backoff.Slower()
 		}
 	}
-	return nil
 }
 
 // quiet is how long to wait for more comments: until the last one is old enough by the forge's own clock.
 func (m *machine) quiet(now time.Time) time.Duration {
 	if m.heard.IsZero() {
-		return m.st.Spec.quiet()
+		return m.Spec.quiet()
 	}
-	return min(m.heard.Add(m.st.Spec.quiet()).Sub(now), m.st.Spec.quiet())
+	return min(m.heard.Add(m.Spec.quiet()).Sub(now), m.Spec.quiet())
 }
 
-// waitShown waits for an event, and shows until when.
-func (m *machine) waitShown(wait time.Duration) error {
-	if err := m.showWait(wait); err != nil {
-		return err
-	}
-	return m.awaitEvent(wait)
-}
+func (m *machine) lookIn() LookIn { return LookIn{Where: m.where(), Mark: m.Inbox.Mark} }
 
-func (m *machine) showWait(wait time.Duration) error {
-	now, err := m.Now()
-	if err != nil {
-		return err
-	}
-	m.st.NextLook = now.Add(wait)
-	return m.save()
-}
-
-func (m *machine) lookIn() LookIn {
-	return LookIn{Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Mark: m.st.Mark}
-}
-
-// look reads what was said and done, and says whether there is something new to do.
-func (m *machine) look() (fresh bool, err error) {
-	in := m.lookIn()
+// look reads what was said and done, and says whether there is something new to do. It leaves a stage that the phase is
+// no longer at then.
+func (m *machine) look() (fresh bool) {
+	stage, in := m.Stage, m.lookIn()
 	in.Now, m.asked, m.known = m.asked, false, nil
-	news, err := do[News](m, StepLook, in)
-	if failure, ok := errors.AsType[*StepError](err); ok {
-		m.st.Trouble = StepLook + ": " + failure.Msg // the next look may succeed
-		if !failure.Temporary {
-			m.st.Stuck = m.st.Trouble
+	news, failed := do(m, StepLook, in)
+	if failed != nil {
+		m.Waiting.Trouble = StepLook.Name + ": " + failed.Msg // the next look may succeed
+		if !failed.Temporary {
+			m.Waiting.Stuck = m.Waiting.Trouble
 		}
-		m.st.Blind, m.saw = true, false
-		return false, nil
+		m.Looks.Blind, m.saw = true, false
+		return false
 	}
-	if err != nil {
-		return false, err
-	}
-	m.st.Trouble = ""
+	m.Waiting.Trouble = ""
 	m.head, m.yes, m.saw, m.known = news.Head, nil, true, &news
 	for _, c := range news.Comments {
-		took, err := m.recordComment(c)
-		if err != nil {
-			return false, err
-		}
-		fresh = fresh || took
+		fresh = m.recordComment(c) || fresh
 	}
-	m.renamed(news.Branch)
+	// A branch that was renamed on the forge is followed: the request has its new name. A deleted branch has none.
+	if to := news.Branch; to != "" && !strings.HasPrefix(to, "refs/") && !strings.HasPrefix(to, "-") {
+		m.Meta.Branch = to
+	}
 	// The mark moves only when every comment before it is in the ledger, is held, or needs no action.
-	m.st.Mark = news.Mark
-	if m.conclude(news.State); m.st.Stage == StageEnding {
-		return false, nil
+	m.Inbox.Mark = news.Mark
+	if m.conclude(news.State); m.Stage != StageEnding {
+		m.retargeted(news.Base)
+		m.otherHands(news.Updated)
+		m.baseMoved(news.Onto)
 	}
-	if err := m.retargeted(news.Base); err != nil {
-		return fresh, err
-	}
-	if err := m.otherHands(news.Updated); err != nil {
-		return fresh, err
-	}
-	return fresh, m.baseMoved(news.Onto)
-}
-
-// renamed follows a branch that was renamed on the forge: the request has its new name. A deleted branch has none.
-func (m *machine) renamed(branch string) {
-	if branch != "" && branch != m.st.Meta.Branch && !strings.HasPrefix(branch, "refs/") &&
-		!strings.HasPrefix(branch, "-") {
-		m.st.Meta.Branch = branch
-	}
+	m.stay(stage)
+	return fresh
 }
 
 // recordComment handles one comment and says whether it is work.
-func (m *machine) recordComment(c Comment) (bool, error) {
-	if c.Ours || !m.st.rememberComment(c.ID) {
-		return false, nil
+func (m *machine) recordComment(c Comment) bool {
+	if c.Ours || !m.rememberComment(c.ID) {
+		return false
 	}
-	bot := c.Bot && !m.st.names(c.Author)
-	if !m.st.Trusts(c) || bot || c.Foreign {
+	bot := c.Bot && !m.names(c.Author)
+	if !m.Trusts(c) || bot || c.Foreign {
 		switch {
 		case bot:
 			c.Why = "a bot, which gives work only if --trust names it"
@@ -159,41 +113,41 @@ func (m *machine) recordComment(c Comment) (bool, error) {
 			c.Why = "it has the marker of a cco with another key: carry that over with `cco cruise key show` and `key set`"
 		}
 		if !OnlyMarkers(c.Body) {
-			m.st.hold(c)
+			m.hold(c)
 		}
-		return false, nil
+		return false
 	}
-	if err := m.active(); err != nil {
-		return false, err
-	}
-	if m.st.First == "" {
-		m.st.First = c.URL
-	}
+	m.active()
+	m.Inbox.First = or(m.Inbox.First, c.URL)
 	switch {
 	case Complete(c.Body):
-		if err := m.complete(c); err != nil {
-			return false, err
-		}
-	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.st.Head || c.Commit == m.head):
+		m.complete(c)
+	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.Head.Commit || c.Commit == m.head):
 		if m.yes == nil || !m.yes.Word {
 			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author +
 				" approved of " + abbrev(c.Commit) + "."}
 		}
 	}
-	if before := m.st.Ledger.Said(c.ID); before != nil {
-		return m.reworded(before, c), nil
+	if before := m.Ledger.Said(c.ID); before != nil {
+		return m.reworded(before, c)
 	}
-	if wishIn(c.Body) == "" {
-		return false, nil
+	if OnlyMarkers(c.Body) {
+		return false
+	}
+	m.forget(c.ID)
+	sort := sortOf(m, c)
+	if sort == SortRemark {
+		m.remark(c)
+		return false
 	}
 	if c.At.After(m.heard) {
 		m.heard = c.At
 	}
 	added := m.addFinding(c)
-	if f := m.st.Ledger.Said(c.ID); f != nil && !c.Bot {
-		f.Demand, f.At = true, c.Changed
+	if f := m.Ledger.Said(c.ID); f != nil && !c.Bot {
+		f.Demand, f.At = sort != SortQuestion, c.Changed
 	}
-	return added, nil
+	return added
 }
 
 // reworded handles an edited comment. It stays one finding, with the latest text; an answered one is work again if it
@@ -206,7 +160,7 @@ func (m *machine) reworded(f *Finding, c Comment) bool {
 	case f.State == Open && !wish:
 		f.State = Dropped
 	case f.State != Open && wish && Identity("", "", before) != Identity("", "", c.Body):
-		f.State, f.Round, f.Stirred = Open, m.st.Round, false
+		f.State, f.Round, f.Stirred = Open, m.Round, false
 	}
 	if f.State == Open && c.Changed.After(m.heard) {
 		m.heard = c.Changed
@@ -214,49 +168,39 @@ func (m *machine) reworded(f *Finding, c Comment) bool {
 	return f.State == Open
 }
 
-func (m *machine) addFinding(c Comment) bool {
-	return m.st.Ledger.Raise(Finding{
-		Path: c.Path, Line: c.Line, Text: c.Body, Author: c.Author, URL: c.URL, Comment: c.ID, Round: m.st.Round,
+func (s *State) addFinding(c Comment) bool {
+	return s.Ledger.Raise(Finding{
+		Path: c.Path, Line: c.Line, Text: c.Body, Author: c.Author, URL: c.URL, Comment: c.ID, Round: s.Round,
 	})
 }
 
-// awaitEvent waits for one event and handles it.
-func (m *machine) awaitEvent(wait time.Duration) error {
+// awaitEvent waits for one event and handles it, and says whether one came.
+func (m *machine) awaitEvent(wait time.Duration) bool {
 	e, err := m.Recv(wait)
-	if err != nil || e == nil {
-		return err
+	leaveOn(err)
+	if e != nil {
+		m.handleEvent(e)
 	}
-	return m.handleEvent(e)
+	return e != nil
 }
 
 // drain handles the events sent while the phase was busy, so that none is lost when it ends.
-func (m *machine) drain() error {
-	for {
-		e, err := m.Recv(0)
-		if err != nil || e == nil {
-			return err
-		}
-		if err := m.handleEvent(e); err != nil {
-			return err
-		}
+func (m *machine) drain() {
+	for m.awaitEvent(0) {
 	}
 }
 
-func (m *machine) handleEvent(e *Event) error {
-	if !m.st.rememberEvent(e.ID) {
-		return nil
+func (m *machine) handleEvent(e *Event) {
+	if !m.rememberEvent(e.ID) {
+		return
 	}
 	// A comment is work even while the end is posted. If the phase can't go on, the ledger has it for a later resume.
-	ending := m.st.Stage == StageEnding || m.st.Stage == StageCleaning
+	ending := m.Stage == StageEnding || m.Stage == StageCleaning
 	if ending && (e.Kind == EventComment || e.Kind == EventAccept) {
-		if _, err := m.revive(e); err != nil {
-			return err
-		}
+		m.revive(e)
 	}
-	if m.st.Stage == StageEnded {
-		if gone, err := m.revive(e); err != nil || gone {
-			return err
-		}
+	if m.Stage == StageEnded && m.revive(e) {
+		return
 	}
 	switch e.Kind {
 	case EventWake:
@@ -268,61 +212,56 @@ func (m *machine) handleEvent(e *Event) error {
 		m.rule(false)
 		m.addFinding(Comment{ID: LocalComment + e.ID, Author: "you", Body: e.Text})
 		m.obeyPerson()
-		return m.active()
+		m.active()
 	case EventAccept:
-		if i := slices.IndexFunc(m.st.Held, func(c Comment) bool { return c.ID == e.Text }); i >= 0 {
-			m.addFinding(m.st.Held[i])
-			if f := m.st.Ledger.Said(e.Text); f != nil {
+		if c := m.accept(e.Text); c != nil {
+			m.addFinding(*c)
+			if f := m.Ledger.Said(e.Text); f != nil {
 				f.Accepted = true
 			}
-			m.st.Held = slices.Delete(m.st.Held, i, i+1)
 			m.obeyPerson()
-			return m.active()
+			m.active()
 		}
 	case EventPause:
-		m.st.Paused = !ending
+		m.Paused = !ending
 	case EventResume:
-		m.st.Paused = false
+		m.Paused = false
 		m.overrule(e.Over)
 		m.consent(e.Let)
 		m.goWithout()
 		m.rule(true)
-		if m.st.Take = e.Take; e.Take != "" && m.st.Foreign == "" {
-			m.st.Foreign = m.told // a request to look was read together with this answer
+		if m.Foreign.Take = e.Take; e.Take != "" && m.Foreign.Commit == "" {
+			m.Foreign.Commit = m.told // a request to look was read together with this answer
 		}
 		m.obeyPerson()
-		return m.active()
+		m.active()
 	case EventCleanup:
-		m.st.Force, m.st.Paused = e.Force, false
+		m.Force, m.Paused = e.Force, false
 		m.unask()
-		m.st.End = EndCleanup
+		m.End = EndCleanup
 		m.to(StageCleaning)
 	}
-	return nil
 }
 
 // revive lets an ending phase go on because of an event, and says whether it does not: a comment is work, but a request
 // to look, pause or resume finds that the phase has ended.
-func (m *machine) revive(e *Event) (gone bool, err error) {
-	if e.Kind != EventComment && e.Kind != EventAccept && e.Kind != EventCleanup {
-		return true, nil
-	}
-	now, err := m.Now()
-	if err != nil {
-		return false, err
-	}
+func (m *machine) revive(e *Event) (gone bool) {
 	as := *e
-	if as.Kind == EventAccept {
+	switch e.Kind {
+	case EventComment, EventCleanup:
+	case EventAccept:
 		as.Kind = EventComment
+	default:
+		return true
 	}
-	st, err := m.st.Revive(as, now)
+	st, err := m.State.Revive(as, m.now())
 	if err != nil {
-		m.st.Trouble = e.Kind + " came too late: " + err.Error()
-		return true, nil // it is shown
+		m.Waiting.Trouble = e.Kind + " came too late: " + err.Error()
+		return true // it is shown
 	}
-	st.Flow = m.st.Flow // it is still the same life
-	*m.st = st
-	return false, nil
+	st.Life.Number = m.Life.Number // it is still the same life
+	*m.State = st
+	return false
 }
 
 // LocalComment begins the id of a comment that was made without the forge.
@@ -331,66 +270,53 @@ const LocalComment = "local:"
 // lookNow makes the phase look at once. It decides nothing: a stranger's comment is enough to cause it.
 func (m *machine) lookNow() {
 	m.asked = true
-	m.st.Backoff = m.st.Backoff.Reset()
+	m.Looks.Backoff = m.Looks.Backoff.Reset()
 }
 
 // obeyPerson handles a person's request: the phase looks at once, and goes on if it was asking.
 func (m *machine) obeyPerson() {
 	m.lookNow()
-	if m.st.Stage == StageAsk {
+	if m.Stage == StageAsk {
 		m.dropQuestion()
 	}
 }
 
 // dropQuestion goes on as before because a person said so, and forgets what the phase asked about.
 func (m *machine) dropQuestion() {
-	m.st.Stage = m.st.Resume
-	if m.unask(); m.st.Take == "" {
-		m.told, m.st.Foreign = m.st.Foreign, "" // if another's head is still there, the phase asks again
+	m.Stage = m.Ask.Resume
+	if m.unask(); m.Foreign.Take == "" {
+		m.told, m.Foreign.Commit = m.Foreign.Commit, "" // if another's head is still there, the phase asks again
 	}
-	m.st.Again++
+	m.Life.Again++
 	m.over()
-	m.st.Anew = true
-	m.st.Ledger.Forget()
-	if m.st.Budget > 0 && m.st.DiffLines > m.st.Budget {
-		m.st.Budget = 2 * m.st.DiffLines
+	m.Head.Anew = true
+	m.Ledger.Forget()
+	if m.Head.MaxLines > 0 && m.Head.Lines > m.Head.MaxLines {
+		m.Head.MaxLines = 2 * m.Head.Lines
 	}
 }
 
 // ask waits for a person. It still sees what happens to the pull request.
-func (m *machine) ask() error {
-	if m.st.PR != nil {
-		before := m.st.Question
-		if _, err := m.look(); err != nil || m.st.Stage != StageAsk {
-			return err
-		}
-		m.st.Question = before
+func (m *machine) ask() {
+	if m.PR != nil {
+		before := m.Ask
+		leaveOn(enter(func() { m.look() })) // a step that fails meanwhile is no question of its own
+		m.stay(StageAsk)
+		m.Ask = before
 	}
-	if idle, err := m.idle(); err != nil || idle {
-		return err
-	}
-	m.st.Backoff = m.st.Backoff.Slower()
-	return m.waitLooking()
+	m.idle()
+	m.Looks.Backoff = m.Looks.Backoff.Slower()
+	m.waitLooking()
 }
 
-func (m *machine) pause() error { return m.awaitEvent(forever) }
-
-// ending says on the pull request how the phase ended, and goes on with the next kind if there is one.
-func (m *machine) ending() error {
-	if m.st.PR != nil {
-		_, done, err := attempt[struct{}](m, StepSay, SayIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, PR: m.st.PR.Number, Key: fmt.Sprintf("end-%s-%d", m.st.Kind, m.st.Again),
-			Text: endWords(*m.st),
-		})
-		if err != nil || !done && m.st.Stage == StageEnding {
-			return err
-		}
-		if m.st.Stage == StageAsk { // it has ended, so it asks nobody about a comment that can't be posted
-			m.st.Stage = StageEnding
-			m.unask()
-		}
+// ending says on the pull request how the phase ended, and goes on with the next kind if there is one. It has ended, so
+// it asks nobody about a comment that can't be posted.
+func (m *machine) ending() {
+	if m.PR != nil {
+		_, _ = persist(m, StepSay, SayIn{Where: m.where(), Key: fmt.Sprintf("end-%s-%d", m.Kind, m.Life.Again),
+			Text: endWords(*m.State)})
 	}
-	switch m.st.End {
+	switch m.End {
 	case EndApproved, EndComplete:
 		m.onward()
 	case EndMerged, EndClosed, EndIdle, EndCleanup:
@@ -398,55 +324,46 @@ func (m *machine) ending() error {
 	case EndRounds, EndCost:
 		m.to(StageEnded)
 	}
-	return nil
 }
 
 // onward begins the next kind of a task, or ends here.
-func (m *machine) onward() {
-	if m.st.lastKind() {
-		m.to(StageEnded)
+func (s *State) onward() {
+	if s.lastKind() {
+		s.to(StageEnded)
 		return
 	}
-	m.st.Kind, m.st.End, m.st.EndWords = Kinds()[slices.Index(Kinds(), m.st.Kind)+1], "", ""
-	m.st.Round, m.st.Judgements = 0, nil
-	m.st.Ledger.Forget()
-	for i := range m.st.Ledger.Findings {
-		if f := &m.st.Ledger.Findings[i]; f.State == Fixed {
+	s.Kind, s.End, s.EndWords = Kinds()[slices.Index(Kinds(), s.Kind)+1], "", ""
+	s.Round, s.Review.Judgements = 0, nil
+	s.Ledger.Forget()
+	for i := range s.Ledger.Findings {
+		if f := &s.Ledger.Findings[i]; f.State == Fixed {
 			f.Reopened = -1 // in the next kind it is raised for the first time
 		}
 	}
-	m.to(StageWork)
+	s.to(StageWork)
 }
 
 // endIn ends a phase whose last step failed. The failure is shown, and a person may retry the step.
-func (m *machine) endIn(step string, failure *StepError) {
-	m.to(StageEnded)
-	m.st.Trouble = step + ": " + failure.Msg
+func (s *State) endIn(step string, failure *StepError) {
+	s.to(StageEnded)
+	s.Waiting.Trouble = step + ": " + failure.Msg
 }
 
 // clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. It waits out
 // temporary failures, but not if a person wants to get rid of the phase: its forge may be gone for good.
-func (m *machine) clean() error {
-	for wait := firstWait; m.st.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
-		err := m.Start(StepClose, CloseIn{
-			Phase: m.ID(), Repo: m.st.Spec.Repo, Workspace: m.st.Workspace, Branch: m.st.Meta.Branch, Head: m.st.Head,
-			Merged: m.st.End == EndMerged, Force: m.st.Force, Delete: m.st.End == EndMerged || m.st.End == EndCleanup,
-		}).Get(nil)
-		failure, ok := errors.AsType[*StepError](err)
-		if err != nil && !ok {
-			return err
-		}
-		if !ok {
+func (m *machine) clean() {
+	for wait := firstWait; m.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
+		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Meta.Branch,
+			Head: m.Head.Commit, Merged: m.End == EndMerged, Force: m.Force,
+			Delete: m.End == EndMerged || m.End == EndCleanup})
+		if failed == nil {
 			break
 		}
-		if !failure.Temporary || m.st.End == EndCleanup {
-			m.endIn(StepClose, failure)
-			return nil
+		if !failed.Temporary || m.End == EndCleanup {
+			m.endIn(StepClose.Name, failed)
+			return
 		}
-		if same, err := m.waitOut(StepClose+": "+failure.Msg, wait); err != nil || !same {
-			return err
-		}
+		m.waitOut(StepClose.Name+": "+failed.Msg, wait)
 	}
 	m.to(StageEnded)
-	return nil
 }

@@ -23,7 +23,7 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 		approvalBy("1", "ann", "OWNER", "c0000001", time.Hour), comment("2", "bob", "MEMBER", "rename the flag", time.Hour),
 		approvalBy("3", "ann", "OWNER", "c0000002", 5*time.Hour),
 	}}
-	st, _ := play(t, w, merging())
+	st, _ := play(t, w, thatMerges())
 	if st.End != EndMerged || st.Round != 1 || w.mergedBy.Head != "c0000002" {
 		t.Errorf("end %q after %d rounds, merged %+v", st.End, st.Round, w.mergedBy)
 	}
@@ -45,7 +45,7 @@ func TestWordsBesideAnEndAreNotLost(t *testing.T) {
 			comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", time.Hour)},
 	} {
 		w = &world{agents: unsure, news: news}
-		st, _ = play(t, w, merging())
+		st, _ = play(t, w, thatMerges())
 		if st.End != EndComplete || w.mergedBy != nil || fixers(w) != 0 || len(st.Ledger.OpenOnes()) != 1 ||
 			!strings.Contains(w.said[len(w.said)-1], "rename the flag") {
 			t.Errorf("%s: end %q, merged %+v, said %q", name, st.End, w.mergedBy, w.said)
@@ -99,8 +99,8 @@ func TestBotsGiveNoWork(t *testing.T) {
 		c.Bot = true
 		w := &world{agents: unsure, news: []Comment{c}}
 		st, _ := play(t, w, s)
-		if (st.Round == 1) != trusted || (len(st.Held) == 1) == trusted {
-			t.Errorf("trusted %v: %d rounds, held %+v", trusted, st.Round, st.Held)
+		if (st.Round == 1) != trusted || (len(st.Inbox.Held) == 1) == trusted {
+			t.Errorf("trusted %v: %d rounds, held %+v", trusted, st.Round, st.Inbox.Held)
 		}
 	}
 }
@@ -221,5 +221,85 @@ func TestABranchThatWasRenamedIsFoundByTheRequest(t *testing.T) {
 	st, _ := play(t, w, spec())
 	if st.Round != 1 || w.pushes[1].Branch != "better-name" {
 		t.Errorf("after %d rounds pushed %+v", st.Round, w.pushes)
+	}
+}
+
+// Guards against praise in any language that costs a round, and against a demand that a model takes for praise.
+func TestAModelSortsWhatPeopleSay(t *testing.T) {
+	line := comment("1", "ann", "OWNER", "Schön gemacht!", time.Hour)
+	review := comment("1", "ann", "OWNER", "Nein.", time.Hour)
+	line.Path, line.Line, review.State = "a.go", 3, ReviewWants
+	long := comment("1", "ann", "OWNER", strings.Repeat("gut ", maxSorted), time.Hour)
+	for name, c := range map[string]struct {
+		said           Comment
+		sort           Sort
+		fault          error
+		rounds, remark int
+	}{
+		"a remark":               {comment("1", "ann", "OWNER", "Schön gemacht!", time.Hour), SortRemark, nil, 0, 1},
+		"a demand":               {comment("1", "ann", "OWNER", "Schön machen!", time.Hour), SortDemand, nil, 1, 0},
+		"a question":             {comment("1", "ann", "OWNER", "Warum?", time.Hour), SortQuestion, nil, 1, 0},
+		"no model":               {comment("1", "ann", "OWNER", "Schön gemacht!", time.Hour), "", nil, 1, 0},
+		"a model that is gone":   {comment("1", "ann", "OWNER", "Schön!", time.Hour), SortRemark, errDown, 1, 0},
+		"thanks without a model": {comment("1", "ann", "OWNER", "Thanks!", time.Hour), "", nil, 0, 1},
+		"on a line":              {line, SortRemark, nil, 1, 0},
+		"with changes requested": {review, SortRemark, nil, 1, 0},
+		"much":                   {long, SortRemark, nil, 1, 0},
+	} {
+		end := comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)
+		w := &world{agents: unsure, news: []Comment{c.said, end}, sorts: map[string]Sort{c.said.Body: c.sort},
+			broken: map[string]error{StepSort.Name: c.fault}}
+		st, _ := play(t, w, spec())
+		if st.Round != c.rounds || len(st.Inbox.Remarks) != c.remark || st.End != EndComplete {
+			t.Errorf("%s: end %q after %d rounds, remarks %+v", name, st.End, st.Round, st.Inbox.Remarks)
+		}
+		if said := w.said[len(w.said)-1]; strings.Contains(said, "taken for a remark, said by `ann`") != (c.remark > 0) {
+			t.Errorf("%s: the end says %q", name, said)
+		}
+	}
+}
+
+func TestARemarkIsWorkWhenTheUserSaysSo(t *testing.T) {
+	w := &world{agents: unsure, sorts: map[string]Sort{"Schön!": SortRemark, "Nicht schön!": SortDemand}, news: []Comment{
+		comment("1", "ann", "OWNER", "Schön!", time.Hour), comment("2", "bob", "OWNER", "Schön!", time.Hour),
+		comment("2~9", "bob", "OWNER", "Nicht schön!", 5*time.Hour), // edited
+		comment("3", "ann", "OWNER", "[REVIEW COMPLETE]", 9*time.Hour)}}
+	st, _ := play(t, w, spec(), Event{ID: "a", Kind: EventAccept, Text: "1", At: after(2 * time.Hour)})
+	if st.Round != 2 || len(st.Inbox.Remarks) != 0 || st.End != EndComplete {
+		t.Errorf("end %q after %d rounds, remarks %+v", st.End, st.Round, st.Inbox.Remarks)
+	}
+}
+
+// Guards against a question that keeps a merge waiting after it was answered.
+func TestWordsSettleAQuestionForAMerge(t *testing.T) {
+	for _, sort := range []Sort{SortQuestion, SortDemand, ""} {
+		w := &world{agents: answering, sorts: map[string]Sort{"Why?": sort},
+			news: []Comment{comment("1", "ann", "OWNER", "Why?", 0)}}
+		w.merged = after(20 * time.Hour) // by a person, where nothing else does it
+		st, _ := play(t, w, thatMerges())
+		if (w.mergedBy != nil && len(w.mergedBy.Demands) == 0) != (sort == SortQuestion) {
+			t.Errorf("%q: end %q, merged %+v", sort, st.End, w.mergedBy)
+		}
+	}
+}
+
+// answering fixers answer in words.
+func answering(j Job) (Report, []Commit) {
+	r, work := willing(j)
+	if j.Role == Fixer {
+		work = nil
+		for _, id := range asked(j) {
+			r.Answer += TrailerAnswer + ": " + id + " because\n"
+		}
+	}
+	return r, work
+}
+
+func TestOnlyAWordSorts(t *testing.T) {
+	for answer, want := range map[string]Sort{"remark": SortRemark, " Question.\n": SortQuestion, "**demand**": SortDemand,
+		"": "", "It is a remark": "", "remark, or a question": "", "REMARK": SortRemark} {
+		if got := ParseSort(answer); got != want {
+			t.Errorf("%q: %q", answer, got)
+		}
 	}
 }

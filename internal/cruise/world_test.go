@@ -93,13 +93,14 @@ type world struct {
 	news     []Comment // At is when it can be seen
 	merged   time.Time // when a person merges
 	broken   map[string]error
-	head     string    // of the branch, where somebody else pushed
-	shows    time.Time // when the forge shows our own pushes, where that is late
-	state    PullState // of the pull request, where it is not open
-	still    bool      // a look finds only what is new since its mark
-	asked    string    // the last question
-	unread   int       // how often an end has to wait
-	work     []Commit  // in the workspace and not yet published
+	head     string          // of the branch, where somebody else pushed
+	shows    time.Time       // when the forge shows our own pushes, where that is late
+	state    PullState       // of the pull request, where it is not open
+	still    bool            // a look finds only what is new since its mark
+	asked    string          // the last question
+	unread   int             // how often an end has to wait
+	sorts    map[string]Sort // what a model says of comments
+	work     []Commit        // in the workspace and not yet published
 	n        int
 	said     []string
 	keys     []string // of what was said
@@ -115,7 +116,7 @@ type world struct {
 	base     string          // that the request goes into, where it is not main
 	objects  map[string]bool // people whose requests for changes stand
 	failing  []string        // checks, at a merge
-	checks   func(head string, now time.Time) Checks
+	checks   func(head string, now time.Time) Checked
 	attempts int // how often jobs were run again
 	rerun    func(JobIn)
 	log      string    // of every job
@@ -145,11 +146,11 @@ type world struct {
 func (w *world) fault(step string) error { return w.broken[step] }
 
 func (w *world) Metadata(_ context.Context, in MetadataIn) (Metadata, error) {
-	return FallbackMetadata(in.Spec.Task), w.fault(StepMetadata)
+	return FallbackMetadata(in.Spec.Task), w.fault(StepMetadata.Name)
 }
 
 func (w *world) Workspace(context.Context, WorkspaceIn) (Workspace, error) {
-	return Workspace{Session: "feedbeef", Path: "/workspace/feedbeef", Base: "base"}, w.fault(StepWorkspace)
+	return Workspace{Session: "feedbeef", Path: "/workspace/feedbeef", Base: "base"}, w.fault(StepWorkspace.Name)
 }
 
 func (w *world) Work(_ context.Context, j Job) (Report, error) {
@@ -163,7 +164,7 @@ func (w *world) Work(_ context.Context, j Job) (Report, error) {
 		c.ID = fmt.Sprintf("c%07d", w.n)
 		w.work = append(w.work, c)
 	}
-	return r, w.fault(StepWork)
+	return r, w.fault(StepWork.Name)
 }
 
 func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
@@ -193,7 +194,7 @@ func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
 		w.blocked = false
 	}
 	w.work = nil
-	return p, w.fault(StepPublish)
+	return p, w.fault(StepPublish.Name)
 }
 
 func (w *world) Push(_ context.Context, in PushIn) (Pushed, error) {
@@ -202,12 +203,12 @@ func (w *world) Push(_ context.Context, in PushIn) (Pushed, error) {
 	if w.head != "" && w.head == in.Old && w.shows.IsZero() {
 		w.head = in.New
 	}
-	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush) // comments from now on are about it
+	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush.Name) // comments from now on are about it
 }
 
 func (w *world) PullRequest(context.Context, PullRequestIn) (PullRequest, error) {
 	w.opened++
-	return PullRequest{Number: 7, URL: "https://forge.example/7", Base: "main"}, w.fault(StepPullRequest)
+	return PullRequest{Number: 7, URL: "https://forge.example/7", Base: "main"}, w.fault(StepPullRequest.Name)
 }
 
 func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error) {
@@ -216,7 +217,7 @@ func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error)
 	for _, f := range in.Findings {
 		p = append(p, Posted{Finding: f.ID, Comment: "f-" + f.ID, URL: "https://forge.example/7#" + f.ID})
 	}
-	return p, w.fault(StepPostReview)
+	return p, w.fault(StepPostReview.Name)
 }
 
 func (w *world) Look(_ context.Context, in LookIn) (News, error) {
@@ -245,13 +246,13 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 			n.Comments = n.Comments[seen:]
 		}
 	}
-	return n, w.fault(StepLook)
+	return n, w.fault(StepLook.Name)
 }
 
 func (w *world) Answer(_ context.Context, in AnswerIn) error {
 	w.replies = append(w.replies, in.Answers...)
 	w.kinds = append(w.kinds, in.Kind)
-	return w.fault(StepAnswer)
+	return w.fault(StepAnswer.Name)
 }
 
 func (w *world) Say(_ context.Context, in SayIn) error {
@@ -260,20 +261,24 @@ func (w *world) Say(_ context.Context, in SayIn) error {
 	} else if !slices.Contains(w.keys, in.Key) { // as the journal does
 		w.said, w.keys = append(w.said, in.Text), append(w.keys, in.Key)
 	}
-	return w.fault(StepSay)
+	return w.fault(StepSay.Name)
+}
+
+func (w *world) Sort(_ context.Context, in SortIn) (Sort, error) {
+	return w.sorts[in.Text], w.fault(StepSort.Name)
 }
 
 func (w *world) Close(_ context.Context, in CloseIn) error {
 	w.closed = &in
-	return w.fault(StepClose)
+	return w.fault(StepClose.Name)
 }
 
 func (w *world) Hands(_ context.Context, in HandsIn) (Hands, error) {
 	w.order = append(w.order, "hands "+in.Ours+" "+in.Theirs)
 	if w.silent--; w.silent >= 0 {
-		return Hands{}, w.fault(StepHands)
+		return Hands{}, w.fault(StepHands.Name)
 	}
-	return w.hands, w.fault(StepHands)
+	return w.hands, w.fault(StepHands.Name)
 }
 
 func (w *world) Take(_ context.Context, in TakeIn) (Took, error) {
@@ -289,24 +294,24 @@ func (w *world) Take(_ context.Context, in TakeIn) (Took, error) {
 	if w.badPush {
 		got.Refused = []string{"secrets: a key"}
 	}
-	return got, w.fault(StepTake)
+	return got, w.fault(StepTake.Name)
 }
 
 func (w *world) Target(_ context.Context, in TargetIn) (Target, error) {
 	w.order = append(w.order, "target "+in.Head)
 	t := w.target
-	t.Demanded = t.Demanded && in.PR > 0 // the forge was asked
-	return t, w.fault(StepTarget)
+	t.Demanded = t.Demanded && in.Demands // the forge was asked
+	return t, w.fault(StepTarget.Name)
 }
 
 func (w *world) Lend(_ context.Context, in LendIn) error {
 	w.order = append(w.order, "lend "+in.Commit)
-	return w.fault(StepLend)
+	return w.fault(StepLend.Name)
 }
 
-func (w *world) Ready(context.Context, ReadyIn) error {
+func (w *world) Ready(context.Context, Where) error {
 	w.order = append(w.order, "ready")
-	return w.fault(StepReady)
+	return w.fault(StepReady.Name)
 }
 
 func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
@@ -340,25 +345,25 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 		}
 	}
 	if m := in.May(s); m != (Merged{}) {
-		return m, w.fault(StepMerge)
+		return m, w.fault(StepMerge.Name)
 	}
 	if in.Only {
-		return Merged{Done: true}, w.fault(StepMerge)
+		return Merged{Done: true}, w.fault(StepMerge.Name)
 	}
 	if w.refuses != "" && (w.refusesUntil.IsZero() || w.now.Before(w.refusesUntil)) {
-		return Merged{Refused: w.refuses}, w.fault(StepMerge)
+		return Merged{Refused: w.refuses}, w.fault(StepMerge.Name)
 	}
 	if w.blocked {
-		return Merged{Target: &w.target}, w.fault(StepMerge)
+		return Merged{Target: &w.target}, w.fault(StepMerge.Name)
 	}
 	w.mergedBy = &in
 	w.order = append(w.order, "merge")
-	return Merged{Done: true}, w.fault(StepMerge)
+	return Merged{Done: true}, w.fault(StepMerge.Name)
 }
 
 func (w *world) Verdict(_ context.Context, in VerdictIn) error {
 	w.order = append(w.order, fmt.Sprintf("verdict %s %v", in.Head, in.Approve))
-	return w.fault(StepVerdict)
+	return w.fault(StepVerdict.Name)
 }
 
 func (w *world) Check(_ context.Context, in CheckIn) ([]string, error) {
@@ -368,21 +373,21 @@ func (w *world) Check(_ context.Context, in CheckIn) ([]string, error) {
 			gone = append(gone, id)
 		}
 	}
-	return gone, w.fault(StepCheck)
+	return gone, w.fault(StepCheck.Name)
 }
 
-func (w *world) Checks(context.Context, ChecksIn) (Checks, error) {
+func (w *world) Checks(context.Context, ChecksIn) (Checked, error) {
 	head := w.pushes[len(w.pushes)-1].New
-	c := Checks{}
+	c := Checked{}
 	if w.checks != nil {
 		c = w.checks(head, w.now)
 	}
 	c.Head = head
-	return c, w.fault(StepChecks)
+	return c, w.fault(StepChecks.Name)
 }
 
 func (w *world) Attempt(_ context.Context, in JobIn) (int, error) {
-	return w.attempts + 1, w.fault(StepAttempt)
+	return w.attempts + 1, w.fault(StepAttempt.Name)
 }
 
 func (w *world) Rerun(_ context.Context, in JobIn) error {
@@ -390,25 +395,27 @@ func (w *world) Rerun(_ context.Context, in JobIn) error {
 		w.rerun(in)
 		return nil
 	}
-	if in.Attempt == w.attempts+1 && w.fault(StepRerun) == nil {
+	if in.Attempt == w.attempts+1 && w.fault(StepRerun.Name) == nil {
 		w.attempts++
 	}
-	return w.fault(StepRerun)
+	return w.fault(StepRerun.Name)
 }
 
-func (w *world) Log(context.Context, JobIn) (string, error) { return w.log, w.fault(StepLog) }
+func (w *world) Log(context.Context, JobIn) (string, error) { return w.log, w.fault(StepLog.Name) }
 
-func (w *world) Base(context.Context, BaseIn) (string, error) { return "forkpoint", w.fault(StepBase) }
+func (w *world) Base(context.Context, Where) (string, error) {
+	return "forkpoint", w.fault(StepBase.Name)
+}
 
 func (w *world) Save(_ context.Context, in SaveIn) (Saved, error) {
-	if w.saved = in.State; in.State.Question != "" {
-		w.asked = in.State.Question
+	if w.saved = in.State; in.State.Ask.Question != "" {
+		w.asked = in.State.Ask.Question
 	}
 	if in.State.Stage == StageEnded && w.unread > 0 && !in.Last {
 		w.unread--
 		return Saved{Unread: true}, nil
 	}
-	return Saved{}, w.fault(StepSave)
+	return Saved{}, w.fault(StepSave.Name)
 }
 
 var errDown = &Temporary{errors.New("the forge does not answer")}

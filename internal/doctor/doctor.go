@@ -182,7 +182,7 @@ func checkAgent(ctx context.Context, data string, a agent.Adapter) Check {
 	}
 	p, err := install.Find(ctx, data, a)
 	if missing := (*install.MissingError)(nil); errors.As(err, &missing) {
-		return Check{Name: c.Name, Level: Warn, Detail: "not installed", Mend: "install it with `" + agent.Install(a) + "`"}
+		return Check{Name: c.Name, Level: Warn, Detail: "not installed, see `" + agent.Install(a) + "`"}
 	}
 	if err != nil {
 		return Check{Name: c.Name, Level: Warn, Detail: err.Error(), Mend: "install it with `" + agent.Install(a) + "`"}

@@ -89,7 +89,7 @@ const (
 	exhausted = "max_tokens"
 )
 
-// prompt has the agent do a turn. The context is the request's, which ends when the editor goes: then the agent goes on.
+// prompt has the agent do a turn. The context is the request's, which ends with the editor: then the agent goes on.
 func (t *talk) prompt(ctx context.Context, gone <-chan struct{}, text string) (stop string, err error) {
 	if !t.busy.TryLock() {
 		return "", errBusy
@@ -188,8 +188,8 @@ func (t *talk) greet(ctx context.Context) error {
 		{"diff", "show what the session has changed"}}})
 }
 
-// turn is one turn until the agent has ended: a new session, the next run of one, or the answer to its question. Without
-// a session nothing is to be settled.
+// turn is one turn until the agent has ended: a new session, the next run of one, or the answer to its question.
+// Without a session nothing is to be settled.
 func (t *talk) turn(ctx context.Context, text string) (rec store.Session, err error) {
 	switch text {
 	case "":

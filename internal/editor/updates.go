@@ -161,7 +161,7 @@ func (t *teller) usage(u *event.Usage) []update {
 	return []update{up}
 }
 
-// own passes on what an agent that speaks the protocol says as it says it: words and its plan. The rest comes as events.
+// own passes on what an agent that speaks the protocol says as it says it: words and its plan. The rest are events.
 func (t *teller) own(line string) []update {
 	var m struct {
 		Params struct {

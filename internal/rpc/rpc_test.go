@@ -10,7 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a line that fills memory, exhausts a stack or ends the connection: it is answered, and the next is read.
+// Guards against a line that fills memory, exhausts a stack or ends the connection: it is answered, and others follow.
 func TestOnlyWholeBoundedLinesPass(t *testing.T) {
 	good := `{"jsonrpc":"2.0","id":1,"method":"a","params":{"text":"[[[[\"{{"}}`
 	for name, bad := range map[string]string{

@@ -40,8 +40,11 @@ const (
 	KindWriter Kind = "writer" // the client that Writer names has the keyboard of the agent's terminal
 	KindAgent  Kind = "agent"  // the agent has started
 	KindEvent  Kind = "event"  // something that the agent did, in Agent
-	KindDoor   Kind = "door"   // something that did not leave the box, and why
-	KindNote   Kind = "note"   // something that a person may ignore
+	// KindRecord is what the CLI of an agent on a terminal wrote down of its conversation, in Agent: the terminal shows
+	// the same in its own way.
+	KindRecord Kind = "record"
+	KindDoor   Kind = "door" // something that did not leave the box, and why
+	KindNote   Kind = "note" // something that a person may ignore
 	// KindReply is the keeper's word to the client that Writer names: Text says why it does not do what was asked for, or
 	// not yet.
 	KindReply Kind = "reply"
@@ -113,11 +116,16 @@ func (t *Transcript) AddLine(kind Kind, line []byte, raw bool) {
 }
 
 // AddEvent keeps what the agent did. A reader's buffer must hold it, so an event that is too long keeps only its kind.
-func (t *Transcript) AddEvent(e event.Event) {
+func (t *Transcript) AddEvent(e event.Event) { t.add(KindEvent, e) }
+
+// AddRecord keeps what a CLI wrote down.
+func (t *Transcript) AddRecord(e event.Event) { t.add(KindRecord, e) }
+
+func (t *Transcript) add(kind Kind, e event.Event) {
 	if len(e.Text)+len(e.Input)+len(e.Raw) > 2*maxChunk {
 		e.Input, e.Raw, e.Cut = nil, "", true
 	}
-	t.Append(Event{Kind: KindEvent, Agent: &e})
+	t.Append(Event{Kind: kind, Agent: &e})
 }
 
 func (t *Transcript) Append(e Event) {
@@ -138,7 +146,7 @@ func (t *Transcript) Append(e Event) {
 // matters says whether an event is kept even in a full transcript.
 func (e Event) matters() bool {
 	switch e.Kind {
-	case KindOut, KindErr, KindTTY, KindSize:
+	case KindOut, KindErr, KindTTY, KindSize, KindRecord:
 		return false
 	case KindEvent:
 		return e.Agent != nil && (e.Agent.Kind == event.KindFinished || e.Agent.Kind == event.KindQuestion ||

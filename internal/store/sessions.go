@@ -161,16 +161,22 @@ func (s *Store) list(ctx context.Context, box string) (list []Session, err error
 	return list, rows.Err()
 }
 
-// Mark is another when a session or a phase of this machine's is in another state. What they cost does not count.
-func (s *Store) Mark(ctx context.Context) (mark string, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT
+// Marks prepares to look again and again whether anything has happened: a mark is another when a session or a phase of
+// this machine's is in another state. What they cost does not count.
+func (s *Store) Marks(ctx context.Context) (look func() (string, error), done func() error, err error) {
+	query, err := s.db.PrepareContext(ctx, `SELECT
 		(SELECT count(*) || coalesce(group_concat(state || asked_at || (started_at + finished_at + pulled_at)), '')
 			FROM sessions) ||
-		(SELECT ' ' || count(*) || ' ' || coalesce(sum(updated_at), 0) FROM phases)`).Scan(&mark)
+		(SELECT ' ' || count(*) || ' ' || coalesce(sum(updated_at), 0) FROM phases)`)
 	if err != nil {
-		return "", fmt.Errorf("look at sessions: %w", err)
+		return nil, nil, fmt.Errorf("look at sessions: %w", err)
 	}
-	return mark, nil
+	return func() (mark string, err error) {
+		if err := query.QueryRowContext(ctx).Scan(&mark); err != nil {
+			return "", fmt.Errorf("look at sessions: %w", err)
+		}
+		return mark, nil
+	}, query.Close, nil
 }
 
 // UpdateSession changes a session in one transaction. If change gives an error, nothing is written.

@@ -309,3 +309,48 @@ func TestWhatAnUpdateGivesIsWhatIsReadLater(t *testing.T) {
 		t.Errorf("%+v is read as %+v: %v", gave, read, err)
 	}
 }
+
+// Guards against a list that stands still, and against one that is read anew for every cent.
+func TestAMarkIsAnotherWhenAStateIs(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
+	look, done, err := s.Marks(t.Context())
+	must.Do(t, err)
+	defer func() { must.Do(t, done()) }()
+	last := must.Get(look())(t)
+	at := time.UnixMilli(1_700_000_000_000)
+	for _, c := range []struct {
+		what string
+		do   func() error
+		same bool
+	}{
+		{"a new session", func() error { return s.AddSession(t.Context(), sample("3f9c01aa")) }, false},
+		{"another state", func() error {
+			_, err := s.UpdateSession(t.Context(), "3f9c01aa", func(v *Session) error { v.State = Running; return nil })
+			return err
+		}, false},
+		{"a later turn's end", func() error {
+			_, err := s.UpdateSession(t.Context(), "3f9c01aa", func(v *Session) error { v.Asked = at; return nil })
+			return err
+		}, false},
+		{"what it costs", func() error {
+			_, err := s.AddSpend(t.Context(), "3f9c01aa", Account{Day: Day(at), Agent: "script"},
+				map[string]Spend{"gpt-5": {Cost: 0.01}})
+			return err
+		}, true},
+		{"a phase", func() error {
+			return s.SavePhase(t.Context(), Phase{ID: "0a1b2c3d", Created: at, Updated: at})
+		}, false},
+		{"its change", func() error {
+			return s.SavePhase(t.Context(), Phase{ID: "0a1b2c3d", Created: at, Updated: at.Add(time.Second)})
+		}, false},
+		{"its end", func() error { return s.RemovePhase(t.Context(), "0a1b2c3d") }, false},
+		{"the session's end", func() error { return s.RemoveSessions(t.Context(), "3f9c01aa") }, false},
+	} {
+		must.Do(t, c.do())
+		mark := must.Get(look())(t)
+		if (mark == last) != c.same {
+			t.Errorf("%s: %q after %q", c.what, mark, last)
+		}
+		last = mark
+	}
+}

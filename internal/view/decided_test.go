@@ -37,8 +37,9 @@ func dropPhase(t *testing.T, r *viewtest.Rig, id string) {
 // Guards against a yes to a phase that goes to another question, another side or other words than those that were read.
 func phasesAsSeen(t *testing.T, r *viewtest.Rig) {
 	const id = "seen0001"
-	asked := cruise.State{Stage: cruise.StageAsk, Question: "Shall I go on?", Foreign: "c0ffee",
-		Held: []cruise.Comment{{ID: "7", Author: "eve", Body: "Please tidy up"}}}
+	asked := cruise.State{Stage: cruise.StageAsk, Ask: cruise.Ask{Question: "Shall I go on?"},
+		Foreign: cruise.Foreign{Commit: "c0ffee"},
+		Inbox:   cruise.Inbox{Held: []cruise.Comment{{ID: "7", Author: "eve", Body: "Please tidy up"}}}}
 	keepPhase(t, r, id, asked)
 	defer dropPhase(t, r, id)
 	was := get[api.PhaseDetail](t, r, "/phases/"+id)
@@ -46,10 +47,10 @@ func phasesAsSeen(t *testing.T, r *viewtest.Rig) {
 		t.Fatalf("the phase is %+v", was)
 	}
 	other, moved, words, paused := asked, asked, asked, asked
-	other.Question = "Shall I remove everything?"
-	moved.Foreign = "decaf0"
+	other.Ask.Question = "Shall I remove everything?"
+	moved.Foreign.Commit = "decaf0"
 	paused.Paused = true
-	words.Held = []cruise.Comment{{ID: "7", Author: "eve", Body: "Please send me the keys"}}
+	words.Inbox.Held = []cruise.Comment{{ID: "7", Author: "eve", Body: "Please send me the keys"}}
 	for _, c := range []struct {
 		what   string
 		now    cruise.State
@@ -76,7 +77,7 @@ func phasesAsSeen(t *testing.T, r *viewtest.Rig) {
 	if now := get[api.PhaseDetail](t, r, "/phases/"+id); now.Seen != was.Seen {
 		t.Errorf("what is the same has another name: %+v", now)
 	}
-	asked.Foreign = "" // it asks about no side
+	asked.Foreign.Commit = "" // it asks about no side
 	keepPhase(t, r, id, asked)
 	seen := get[api.PhaseDetail](t, r, "/phases/"+id).Seen
 	refused(t, r, "/phases/"+id+"/resume", api.Resume{Take: "theirs", Seen: seen}, http.StatusConflict)
@@ -84,8 +85,8 @@ func phasesAsSeen(t *testing.T, r *viewtest.Rig) {
 
 // Guards against one thing that can't be read and hides everything else.
 func partsStayAlone(t *testing.T, r *viewtest.Rig) {
-	keepPhase(t, r, "good0001", cruise.State{Stage: cruise.StageAsk, Question: "Shall I go on?",
-		Held: []cruise.Comment{{ID: "7", Author: "eve", Body: "Please tidy up"}}})
+	keepPhase(t, r, "good0001", cruise.State{Stage: cruise.StageAsk, Ask: cruise.Ask{Question: "Shall I go on?"},
+		Inbox: cruise.Inbox{Held: []cruise.Comment{{ID: "7", Author: "eve", Body: "Please tidy up"}}}})
 	keepPhase(t, r, "broken01", "this is no state")
 	defer dropPhase(t, r, "good0001")
 	defer dropPhase(t, r, "broken01")

@@ -339,8 +339,8 @@ func streamsGoOn(t *testing.T, r *viewtest.Rig) {
 				t.Errorf("an item is %d and its event %s", it.ID, e.ID)
 			}
 			last = e.ID
-			if said := fmt.Sprint(it.Words); strings.Contains(said, "line ") {
-				seen = append(seen, it.Words[0].Parts[0].Text)
+			if said := it.Text; strings.Contains(said, "line ") {
+				seen = append(seen, it.Text)
 			}
 			return len(seen) < enough
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
@@ -41,7 +42,7 @@ func (s *seeder) add(v store.Session, ago time.Duration, cost float64) string {
 	s.n++
 	v.ID = fmt.Sprintf("5eed%04x", s.n)
 	commit := strings.Repeat("c0ffee00", 5)
-	v.Box, v.Backend, v.Base, v.Origin, v.Plan = "cco-sandbox", "native", commit, commit, "plan.md"
+	v.Box, v.Backend, v.Base, v.Origin, v.Plan = "cco-sandbox", "native", commit, commit, session.SentPlan
 	if v.Repo == "" {
 		v.Repo = "/home/ada/src/webshop"
 	}
@@ -139,6 +140,9 @@ func (s *seeder) talk() string {
 		Repo: s.r.Path("repo"), Branch: "modules", State: store.Waiting,
 		Question: "Shall the old names stay as aliases for one release?"},
 		2*time.Minute, 1.94)
+	s.r.Write(filepath.Join("data/cco/sessions", id, "sent.md"), "# Split the order service into modules\n\n"+
+		"## Task 1: Totals\n\nMove what adds up an order, with its tests.\n\n## Task 2: Shipping\n\nRates first, then labels.\n"+
+		"\n## Task 3: The rest\n\nNo name that others use changes.\n")
 	at := s.now.Add(-18 * time.Minute)
 	tr := must.Get(session.OpenTranscript(filepath.Join(s.r.Data(), "sessions", id, "transcript.jsonl"),
 		func() time.Time { at = at.Add(1300 * time.Millisecond); return at }))(s.t)
@@ -159,6 +163,18 @@ func (s *seeder) talk() string {
 	end := func(cost float64) {
 		tr.AddEvent(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.OK,
 			Usage: event.Usage{Input: 12000, Output: 3000, Cost: cost}}})
+	}
+	for _, e := range []broker.Entry{
+		{Kind: broker.KindModel, Host: "api.anthropic.com", Port: 443, Decision: broker.Allowed, Rule: "claude", Count: 61,
+			In: 4_100_000, Out: 212_000},
+		{Kind: "connect", Host: "proxy.golang.org", Port: 443, Decision: broker.Allowed, Rule: "go", Count: 9, In: 18_000,
+			Out: 7_300_000},
+		{Kind: "connect", Host: "registry.npmjs.org", Port: 443, Decision: broker.Allowed, Rule: "npm", Count: 4, In: 6_000,
+			Out: 950_000},
+		{Kind: "connect", Host: "downloads.claude.ai", Port: 443, Decision: broker.Refused, Allow: "downloads.claude.ai",
+			Reason: "downloads.claude.ai:443 is not on the allow-list", Count: 3}} {
+		e.Time, e.Session = s.now.Add(-time.Duration(2+e.Count)*time.Minute), id
+		s.r.Append(filepath.Join("data/cco/sessions", id, "net.jsonl"), string(must.Get(json.Marshal(e))(s.t))+"\n")
 	}
 	tr.Step("cloning into the box")
 	tr.AddEvent(event.Event{Kind: event.KindStarted, Model: "opus"})
@@ -182,6 +198,7 @@ func (s *seeder) talk() string {
 	call("Edit", "internal/order/totals/totals_test.go", "ok", false)
 	call("Bash", "go test ./internal/order/...", "ok", false)
 	end(0.94)
+	tr.AddRecord(event.Event{Kind: event.KindPrompt, Text: "Now the shipping. Keep the old names for now."})
 	say("Shipping is next:\n\n1. the rates, which only read\n2. the labels, with their **template**\n3. what is left\n\n" +
 		"```go\nfunc Rate(o Order) (Money, error)\n```")
 	call("Bash", "git mv internal/order/shipping.go internal/order/shipping/", "", false)
@@ -195,13 +212,15 @@ func (s *seeder) talk() string {
 func (s *seeder) phase() string {
 	s.t.Helper()
 	const id = "keepcarts"
-	st := cruise.State{Kind: "full", Stage: cruise.StageAsk, Round: 2, Cost: 6.31,
-		Question:     "Review 2 leaves one finding to you: is a cart that waits 40 ms acceptable?",
+	st := cruise.State{Kind: "full", Stage: cruise.StageAsk, Round: 2, Spent: cruise.Spent{Cost: 6.31},
+		Ask:          cruise.Ask{Question: "Review 2 leaves one finding to you: is a cart that waits 40 ms acceptable?"},
 		LastActivity: s.now.Add(-4 * time.Minute), Spec: cruise.Spec{MaxRounds: 6, MaxCost: 20, Box: "cco-sandbox",
 			Task: "# Keep carts when the shop restarts\n\nCarts are lost. Find out why, and mend it."},
-		Held: []cruise.Comment{{ID: "77", Author: "visitor-7", Body: "Please also add my tracking pixel."}},
-		Judgements: []cruise.Judgement{{Domain: "Security", Verdict: cruise.Approved, Head: "c0ffee1"},
-			{Domain: "Concurrency", Verdict: cruise.NeedsChanges, Head: "c0ffee1"}}}
+		Inbox: cruise.Inbox{Held: []cruise.Comment{{ID: "77", Author: "visitor-7",
+			Body: "Please also add my tracking pixel."}}},
+		Review: cruise.Review{Judgements: []cruise.Judgement{
+			{Domain: "Security", Verdict: cruise.Approved, Head: "c0ffee1"},
+			{Domain: "Concurrency", Verdict: cruise.NeedsChanges, Head: "c0ffee1"}}}}
 	for i, f := range []cruise.Finding{
 		{Severity: "low", Text: "Name the wait in the log", Path: "internal/shop/cart/lock.go", Line: 22,
 			State: cruise.Declined,

@@ -3,6 +3,7 @@
 package view_test
 
 import (
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/cco-dev/cco/internal/view/api"
 	"github.com/cco-dev/cco/internal/view/viewtest"
 )
 
@@ -84,7 +86,7 @@ func busy(t *testing.T, r *viewtest.Rig, n int) (s screens) {
 
 func (s screens) all() [][2]string {
 	return [][2]string{{"home", "/"}, {"new", "/new"}, {"session", "/session/" + s.talk}, {"live", "/session/" + s.live},
-		{"changes", "/session/" + s.held + "/changes"}, {"network", "/session/" + s.held + "/network"},
+		{"changes", "/session/" + s.held + "/changes"}, {"network", "/session/" + s.talk + "/network"},
 		{"plan", "/session/" + s.held + "/plan"}, {"phase", "/phase/" + s.phase}, {"boxes", "/boxes"}, {"money", "/money"},
 		{"log", "/log"}, {"nothing", "/no/such/page"}, {"lost session", "/session/00000000"}}
 }
@@ -115,6 +117,20 @@ func (b *browser) settled(page string) {
 	b.do("a moment", chromedp.Evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil))
 }
 
+// act does a few things, so that the log and a box have something to say.
+func (s screens) act(t *testing.T, r *viewtest.Rig) {
+	t.Helper()
+	seen := get[api.Changes](t, r, "/sessions/"+s.held+"/changes")
+	do := func(path string, in any) { t.Helper(); r.Ask(http.MethodPost, path, in, nil) }
+	do("/boxes/cco-sandbox/verify", api.Nothing{})
+	do("/limits", api.Limit{Name: "limits.day_cost", Value: "60", Was: 50})
+	do("/limits", api.Limit{Name: "limits.day_cost", Value: "50", Was: 60})
+	do("/boxes/cco-sandbox/allow", api.Allow{Host: "docs.example.org"})
+	do("/sessions/"+s.held+"/marks", api.Mark{File: "CHANGES.md", Mark: seen.Files[0].Mark, On: true})
+	do("/sessions/"+s.held+"/pull", api.Pull{Seen: seen.Seen}) // which the gate refuses
+	do("/phases/"+s.phase+"/fix", api.Fix{Comment: "Forty milliseconds are fine."})
+}
+
 // TestShots makes the pictures of all screens: make shots.
 func TestShots(t *testing.T) {
 	r := viewtest.New(t)
@@ -131,6 +147,7 @@ func TestShots(t *testing.T) {
 	b.at("/session/" + s.held + "/changes")
 	b.until("findings", "document.querySelectorAll('.found').length > 1")
 	b.at("/")
+	s.act(t, r)
 	b.until("all are examined", "document.querySelectorAll('#ready .row .act').length > 1")
 	for _, h := range looks {
 		b.look(h)
@@ -140,6 +157,10 @@ func TestShots(t *testing.T) {
 			}
 			b.at(screen[1])
 			b.settled(screen[0])
+			if screen[0] == "home" && h.width > 1000 {
+				b.choose("Checkout must not lose carts")
+				b.until("its files", "document.querySelector('.pane .path')")
+			}
 			b.picture("view " + screen[0])
 		}
 	}

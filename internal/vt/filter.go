@@ -18,6 +18,7 @@ type Filter struct {
 	screen *Screen
 	out    []byte
 	wrote  bool
+	named  bool // the title is ours
 	asked  struct {
 		any        bool
 		attributes int // queries for device attributes
@@ -172,7 +173,7 @@ func (f *Filter) allowsString(t token) bool {
 	}
 	number, text, _ := strings.Cut(t.text, ";")
 	i := slices.IndexFunc(commands, func(c osc) bool { return c.number == number })
-	if t.final != ']' || i < 0 {
+	if t.final != ']' || i < 0 || f.named && isTitle(number) {
 		return false
 	}
 	c := commands[i]
@@ -186,6 +187,16 @@ func (f *Filter) allowsString(t token) bool {
 	f.noteCommand(number)
 	return true
 }
+
+// Name gives the terminal a title, which stands from now on in place of those of the program.
+func (f *Filter) Name(title string) []byte {
+	f.out = f.out[:0]
+	f.noteCommand("2")
+	f.named = true
+	return fmt.Appendf(f.out, "\x1b]2;%s\x1b\\", title)
+}
+
+func isTitle(command string) bool { return command == "0" || command == "1" || command == "2" }
 
 func (f *Filter) noteCommand(number string) {
 	switch number {
@@ -204,13 +215,18 @@ func (f *Filter) noteCommand(number string) {
 // Restore returns bytes that undo everything that has passed, and put the cursor at the beginning of an empty line
 // below it.
 func (f *Filter) Restore() []byte {
-	if !f.wrote {
+	if !f.wrote && !f.named {
 		return nil
 	}
 	f.out, f.scan = f.out[:0], scanner{}
-	f.undo()
-	f.goBelow()
-	f.wrote = false
+	if f.named {
+		f.out = append(f.out, "\x1b[23;0t"...)
+	}
+	if f.wrote {
+		f.undo()
+		f.goBelow()
+	}
+	f.wrote, f.named = false, false
 	return f.out
 }
 
@@ -251,7 +267,7 @@ func (f *Filter) undo() {
 			out("\x1b]%s\x1b\\", map[string]string{"4": "104", "10": "110", "11": "111", "12": "112"}[c])
 		}
 	}
-	when(f.touched.title, "\x1b[23;0t")
+	when(f.touched.title && !f.named, "\x1b[23;0t")
 	if f.touched.tabs {
 		out("\r\x1b[3g%s\r", strings.Repeat("\x1b[8C\x1bH", (f.screen.cols-1)/8))
 	}

@@ -216,3 +216,28 @@ func FuzzFilter(f *testing.F) {
 		}
 	})
 }
+
+// Guards against a title of ours that an agent replaces, that a reset takes away, or that stays behind.
+func TestATitleOfOursStands(t *testing.T) {
+	f := NewFilter(80, 24)
+	if got, want := string(f.Name("ours")), "\x1b[22;0t\x1b]2;ours\x1b\\"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := string(f.Pass([]byte("\x1b]0;theirs\a\x1b]2;theirs\a\x1b]1;theirs\aa"))); got != "a" {
+		t.Errorf("%q passes", got)
+	}
+	if got := string(f.Pass([]byte("\x1bc"))); strings.Contains(got, "23;0t") {
+		t.Errorf("a reset takes it away: %q", got)
+	}
+	if got, want := string(f.Name("later")), "\x1b]2;later\x1b\\"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := string(f.Restore()); strings.Count(got, "\x1b[23;0t") != 1 {
+		t.Errorf("%q gives the old one back", got)
+	}
+	g := NewFilter(80, 24)
+	g.Name("ours")
+	if got := string(g.Restore()); got != "\x1b[23;0t" {
+		t.Errorf("%q, where nothing was drawn", got)
+	}
+}

@@ -89,12 +89,9 @@ type claudeModels map[string]struct {
 
 func (c *claude) Line(line []byte) []Event {
 	var l claudeLine
-	if !l.quick(line) {
-		l = claudeLine{}
-		if !parse(line, &l) {
-			c.last = clip(string(line))
-			return plainText(line)
-		}
+	if !parse(line, &l) {
+		c.last = clip(string(line))
+		return plainText(line)
 	}
 	if id := sessionID(l.Session); id != "" {
 		c.session = id

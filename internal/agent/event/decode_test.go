@@ -2,13 +2,9 @@ package event
 
 import (
 	"fmt"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestWhatIsUnknownIsKept(t *testing.T) {
@@ -230,46 +226,6 @@ func TestLongTextsAreCut(t *testing.T) {
 		`"},{"type":"tool_use","id":"1","name":"Write","input":{"content":"` + long + `"}}]}}`))
 	if len(got) != 2 || len(got[0].Text) > maxText+8 || got[1].Input != nil || !got[1].Cut || got[1].Tool != "Write" {
 		t.Errorf("%d events, %d bytes", len(got), len(got[0].Text))
-	}
-}
-
-// Guards against a quick way that sees something else than the slow one.
-func TestTheQuickWayReadsTheSame(t *testing.T) {
-	files := must.Get(filepath.Glob("testdata/claude/*.json"))(t)
-	lines := []string{
-		`{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"x\n\"\\\/\tä\u00e9\ud83d\ude00"}],` +
-			`"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":null}},` +
-			`"parent_tool_use_id":"p","session_id":"s"}`,
-		` {"type" : "user", "message" : { "content" : [ ` +
-			`{"type":"tool_result","tool_use_id":"1","is_error":true,"content":[{"type":"text","text":"a"},{"type":"image"}]} ` +
-			`] } } `,
-		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"x\\"}]},` +
-			`"a":{"b":[{"c":"}]\""}]}}`,
-		`{"type":"assistant","message":{"content":[],"usage":null}}`,
-	}
-	for _, f := range files {
-		lines = append(lines, load(t, "claude", strings.TrimSuffix(filepath.Base(f), ".json")).Stdout...)
-	}
-	quick := 0
-	for _, line := range lines {
-		var a, b claudeLine
-		if !a.quick([]byte(line)) {
-			continue
-		}
-		quick++
-		if !parse([]byte(line), &b) {
-			t.Errorf("only the quick way reads %s", line)
-		}
-		b.Model, b.Error = "", nil // of no use in these kinds
-		if x, y := fmt.Sprintf("%+v %+v", a, a.Message), fmt.Sprintf("%+v %+v", b, b.Message); a.Message.Usage != nil &&
-			b.Message.Usage != nil && *a.Message.Usage != *b.Message.Usage ||
-			!reflect.DeepEqual(a.Message.Content, b.Message.Content) && len(a.Message.Content) > 0 || a.Session != b.Session ||
-			a.Parent != b.Parent || a.Message.ID != b.Message.ID {
-			t.Errorf("%s\n%s", x, y)
-		}
-	}
-	if quick < 20 {
-		t.Errorf("only %d lines of %d were read the quick way", quick, len(lines))
 	}
 }
 

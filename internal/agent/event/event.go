@@ -16,6 +16,7 @@ type Kind string
 // The kinds of events, each with its fields.
 const (
 	KindStarted    Kind = "started"     // Session, Model
+	KindPrompt     Kind = "prompt"      // Text: what a person said, in a CLI's own record
 	KindText       Kind = "text"        // Text: what the agent says, or a line that isn't part of its protocol
 	KindThinking   Kind = "thinking"    // Text
 	KindToolCall   Kind = "tool_call"   // ID, Tool, Input

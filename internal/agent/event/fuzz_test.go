@@ -67,30 +67,3 @@ func FuzzCodex(f *testing.F)    { fuzzDecoder(f, "codex") }
 func FuzzGemini(f *testing.F)   { fuzzDecoder(f, "gemini") }
 func FuzzOpencode(f *testing.F) { fuzzDecoder(f, "opencode") }
 func FuzzPlain(f *testing.F)    { fuzzDecoder(f, "script") }
-
-// FuzzQuick holds the quick way to the slow one, where both can read a line.
-func FuzzQuick(f *testing.F) {
-	for _, line := range load(f, "claude", "work").Stdout {
-		f.Add([]byte(line))
-	}
-	f.Add([]byte(`{"type":"user","message":{"content":[{"type":"tool_result","content":"\\\"\u0041"}]}}`))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		var a, b claudeLine
-		if !json.Valid(line) || !a.quick(line) || json.Unmarshal(line, &b) != nil || a.Type != b.Type || b.Message == nil {
-			return // names that differ in case are one name for encoding/json, and so may be the type
-		}
-		if len(a.Message.Content) != len(b.Message.Content) {
-			t.Fatalf("%+v\n%+v", a.Message, b.Message)
-		}
-		for i := range a.Message.Content {
-			x, y := a.Message.Content[i], b.Message.Content[i]
-			if bytes.ContainsAny(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZſK\\") {
-				return
-			}
-			if strings.ToValidUTF8(x.Text, "\uFFFD") != y.Text && !strings.Contains(y.Text, "\uFFFD") ||
-				x.IsError != y.IsError || string(x.Input) != string(y.Input) {
-				t.Fatalf("%+v\n%+v", x, y)
-			}
-		}
-	})
-}

@@ -42,8 +42,10 @@ func TestAnAgentOfTheHostDelegates(t *testing.T) {
 		env[name] = value
 	}
 	config := filepath.Join(t.TempDir(), "mcp.json")
-	must.Do(t, os.WriteFile(config, must.Get(json.Marshal(map[string]any{"mcpServers": map[string]any{"cco": map[string]any{
-		"command": filepath.Join(w.bin, "cco"), "args": []string{"mcp", "--agent", "codex"}, "env": env}}}))(t), 0o600))
+	server := map[string]any{"command": filepath.Join(w.bin, "cco"), "args": []string{"mcp", "--agent", "codex"},
+		"env": env}
+	servers := map[string]any{"mcpServers": map[string]any{"cco": server}}
+	must.Do(t, os.WriteFile(config, must.Get(json.Marshal(servers))(t), 0o600))
 	own := maps.Clone(env)
 	own["ANTHROPIC_BASE_URL"], own["HOME"] = host.URL, t.TempDir()
 	own["DISABLE_AUTOUPDATER"], own["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1", "1"

@@ -33,8 +33,9 @@ func (w *work) edit(prompts ...string) (said string, last answer) {
 	must.Do(w.t, err)
 	from, out, err := os.Pipe()
 	must.Do(w.t, err)
-	p := must.Get(proc.Start(w.t.Context(), proc.Cmd{Argv: []string{filepath.Join(w.bin, "cco"), "acp", "--agent", w.agent},
-		Dir: w.repo, Env: append(append([]string{}, w.stage.env...), w.env...), Stdin: theirs, Stdout: out,
+	argv := []string{filepath.Join(w.bin, "cco"), "acp", "--agent", w.agent}
+	p := must.Get(proc.Start(w.t.Context(), proc.Cmd{Argv: argv, Dir: w.repo,
+		Env: append(append([]string{}, w.stage.env...), w.env...), Stdin: theirs, Stdout: out,
 		Stderr: os.Stderr}))(w.t)
 	_, _ = theirs.Close(), out.Close()
 	defer func() { _, _ = in.Close(), p.Wait() }()

@@ -103,7 +103,7 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 	}
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
 	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL, Base: pull.Base.Name}
-	st.Head = pull.Head.Commit
+	st.Head.Commit = pull.Head.Commit
 	agents, err := a.OwnAgents()
 	if err != nil {
 		return st, whole, err
@@ -113,12 +113,13 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 
 // resetAdopted lets a state go on in another life: what its workspace held and was not pushed is not there.
 func resetAdopted(st *cruise.State) {
-	st.Stage, st.Attempt, st.Flow = cruise.StageReview, 0, 0 // domains that have judged the head are not asked again
-	st.Again++
-	st.Paused, st.Question, st.Resume, st.Trouble, st.Disputed = false, "", "", "", nil
+	// domains that have judged the head are not asked again
+	st.Stage, st.Attempt.Number, st.Life.Number = cruise.StageReview, 0, 0
+	st.Life.Again++
+	st.Paused, st.Ask.Question, st.Ask.Resume, st.Waiting.Trouble, st.Ask.Disputed = false, "", "", "", nil
 	st.End, st.EndWords, st.Force = "", "", false
-	st.Published, st.Replies, st.Notes, st.Approval = nil, nil, nil, nil
-	st.NextLook = time.Time{}
+	st.Outbox.Published, st.Outbox.Replies, st.Outbox.Notes, st.Review.Approval = nil, nil, nil, nil
+	st.Looks.Next = time.Time{}
 }
 
 // heard gives an adopted phase what was said before. A whole one has only the ids of strangers' comments that wait. One
@@ -131,7 +132,7 @@ func heard(ctx context.Context, f Forge, st *cruise.State, whole bool) error {
 	}
 	if whole {
 		var held []cruise.Comment
-		for _, h := range st.Held {
+		for _, h := range st.Inbox.Held {
 			id, _, _ := strings.Cut(h.ID, "~") // an edited one has its edit's time behind this
 			if i := slices.IndexFunc(said.Comments, func(c forge.Comment) bool { return c.ID == id }); i >= 0 {
 				c := steps.Bounded(steps.CommentOf(said.Comments[i]))
@@ -139,7 +140,7 @@ func heard(ctx context.Context, f Forge, st *cruise.State, whole bool) error {
 				held = append(held, c)
 			}
 		}
-		st.Held = held
+		st.Inbox.Held = held
 		return nil
 	}
 	us, err := f.Us(ctx)
@@ -149,7 +150,7 @@ func heard(ctx context.Context, f Forge, st *cruise.State, whole bool) error {
 	marked := regexp.MustCompile(`hidden[^\]]*cco:[0-9a-f]{32}`)
 	for _, c := range said.Comments {
 		if slices.Contains(us, c.Author) && marked.MatchString(c.Body) {
-			st.Heard = append(st.Heard, c.ID)
+			st.Inbox.Comments = append(st.Inbox.Comments, c.ID)
 		}
 	}
 	return nil

@@ -153,7 +153,7 @@ func (a *Phases) mirrorOne(ctx context.Context, c *fleet.Client, st *store.Store
 	var was cruise.State
 	if err == nil {
 		whole := json.Unmarshal(have.State, &was) == nil && len(was.Spec.Domains) > 0 // a summary has none
-		if whole && was.Flow >= s.Life && (was.Home == a.worker() || have.Ended) {
+		if whole && was.Life.Number >= s.Life && (was.Home == a.worker() || have.Ended) {
 			return nil // it is here, and known better
 		}
 	} else if _, none := errors.AsType[*store.PhaseNotFoundError](err); !none {
@@ -169,7 +169,7 @@ func (a *Phases) mirrorOne(ctx context.Context, c *fleet.Client, st *store.Store
 		}
 		s.State = full
 	}
-	s.State.Flow = max(s.State.Flow, s.Life)
+	s.State.Life.Number = max(s.State.Life.Number, s.Life)
 	rec, err := steps.Record(s.Phase, s.State, s.State.LastActivity)
 	if err != nil || string(rec.State) == string(have.State) {
 		return err

@@ -166,7 +166,7 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, st cruise.State) (c
 	if err != nil {
 		return st, err
 	}
-	for _, branch := range []string{st.Target, st.Meta.Branch} {
+	for _, branch := range []string{st.Base.Branch, st.Meta.Branch} {
 		if branch == "" {
 			continue
 		}
@@ -175,7 +175,7 @@ func (s *settler) bring(ctx context.Context, repo *git.Repo, st cruise.State) (c
 		}
 	}
 	st, _ = st.Moved(func(commit string) bool { return repo.Has(ctx, commit) })
-	for _, oid := range []string{st.Spec.Base, st.Head, st.Workspace.Base} {
+	for _, oid := range []string{st.Spec.Base, st.Head.Commit, st.Workspace.Base} {
 		if oid != "" && !repo.Has(ctx, oid) {
 			return st, &fleet.UnfitError{Why: "commit " + git.Short(oid) + " is not on the forge"}
 		}

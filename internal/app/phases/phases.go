@@ -91,6 +91,9 @@ func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Ph
 		}
 		return st.Phase(ctx, whole)
 	}
+	if p, ok := ofWorkspace(ctx, st, a.Dir); ok {
+		return p, nil
+	}
 	repo, err := a.OpenRepo(ctx, a.Dir)
 	if err != nil {
 		return store.Phase{}, err
@@ -106,6 +109,23 @@ func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Ph
 		}
 	}
 	return only(ctx, st, a.nameOf(ctx, repo.Top), head.Branch)
+}
+
+// ofWorkspace gives the phase whose workspace a directory is. Agents can write the file that names it, so its record
+// has to have that directory.
+func ofWorkspace(ctx context.Context, st *store.Store, dir string) (store.Phase, bool) {
+	shown, err := readShown(dir)
+	if err != nil {
+		return store.Phase{}, false
+	}
+	p, err := st.Phase(ctx, shown.id())
+	var state cruise.State
+	if err != nil || json.Unmarshal(p.State, &state) != nil {
+		return store.Phase{}, false
+	}
+	here, err := os.Stat(dir)
+	its, gone := os.Stat(state.Workspace.Path)
+	return p, err == nil && gone == nil && os.SameFile(here, its)
 }
 
 // only gives the one living phase of a repository, if there is just one: its branch need not be checked out. Otherwise
@@ -174,11 +194,11 @@ func (a *Phases) Resume(ctx context.Context, id string, ev cruise.Event) (store.
 		}
 		defer done()
 		for _, h := range held {
-			if err := svc.LogAccepted(p.ID, st.Holding, h.Kind, len(h.Lines), a.Dir); err != nil {
+			if err := svc.LogAccepted(p.ID, st.Consent.Holding, h.Kind, len(h.Lines), a.Dir); err != nil {
 				return p, err
 			}
 		}
-		ev.Let = st.Holding
+		ev.Let = st.Consent.Holding
 	}
 	return a.Send(ctx, p.ID, ev)
 }
@@ -255,7 +275,7 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 			return alive, err
 		}
 		alive++
-		if ev == nil || !st.Paused && st.Question == "" {
+		if ev == nil || !st.Paused && st.Ask.Question == "" {
 			continue
 		}
 		if _, err := a.Send(ctx, p.ID, *ev); err != nil {

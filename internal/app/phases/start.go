@@ -39,6 +39,8 @@ func CheckSpec(s cruise.Spec, agents agent.Own) error {
 		return app.Usagef("--domains: at least one domain is needed, and none can be empty")
 	case s.MaxRounds < 1 || s.MaxCost <= 0 || s.Timeout <= 0 || s.DiffBudget < 0:
 		return app.Usagef("--max-rounds, --max-cost and --timeout must be more than zero")
+	case s.PollMin < 0 || s.PollMin > cruise.MostPoll || s.PollMax < 0 || s.PollMax > cruise.MostPoll:
+		return app.Usagef("cruise.poll_min and cruise.poll_max are an hour at most")
 	case s.Merge && s.Draft && !s.Ready:
 		return app.Usagef("--draft and --merge: a draft is not merged; --ready marks it as ready when it is approved")
 	case s.Branch != "":
@@ -81,15 +83,15 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 		}
 	}
 	st := cruise.NewState(s)
-	if st.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
+	if st.Head.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
 		return "", err
 	}
 	if c != nil {
-		if err := unpushedFar(st.Unpushed); err != nil {
+		if err := unpushedFar(st.Head.Unpushed); err != nil {
 			return "", err
 		}
 	}
-	if err := publish(st.Unpushed); err != nil {
+	if err := publish(st.Head.Unpushed); err != nil {
 		return "", err
 	}
 	return a.begin(ctx, svc.Store, st)
@@ -117,7 +119,7 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 	if err != nil {
 		return "", err
 	}
-	for _, c := range state.Unpushed {
+	for _, c := range state.Head.Unpushed {
 		if err := st.Log(ctx, id, time.Now(), "it publishes a commit that was never pushed: "+c); err != nil {
 			return "", err
 		}

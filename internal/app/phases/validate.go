@@ -44,8 +44,8 @@ func checkRow(id string, st cruise.State, models []string, agents agent.Own) err
 		return unfit("its workspace is that of another phase")
 	case len(s.Task) > maxTask:
 		return unfit("its task has %d bytes, more than %d", len(s.Task), maxTask)
-	case st.Flow < 0 || st.Flow > 1<<30:
-		return unfit("it has had %d lives", st.Flow)
+	case st.Life.Number < 0 || st.Life.Number > 1<<30:
+		return unfit("it has had %d lives", st.Life.Number)
 	}
 	if err := CheckSpec(s, agents); err != nil {
 		return unfit("%v", err)
@@ -56,7 +56,7 @@ func checkRow(id string, st cruise.State, models []string, agents agent.Own) err
 			return unfit("this worker does not know the model %q", w.Model)
 		}
 	}
-	for _, name := range []string{st.Meta.Branch, st.Target} {
+	for _, name := range []string{st.Meta.Branch, st.Base.Branch} {
 		if name != "" && !branchName.MatchString(name) || strings.Contains(name, "..") {
 			return unfit("%q is not a branch", name)
 		}
@@ -69,8 +69,8 @@ func checkRow(id string, st cruise.State, models []string, agents agent.Own) err
 	if pr := st.PR; pr != nil && (pr.Number < 1 || len(pr.URL) > maxWord || !webAddress.MatchString(pr.URL)) {
 		return unfit("its pull request is none")
 	}
-	for _, list := range [][]string{s.Domains, s.Trusted, s.IgnoreChecks, s.MayChange, st.Unpushed, st.Over,
-		st.Consented} {
+	for _, list := range [][]string{s.Domains, s.Trusted, s.IgnoreChecks, s.MayChange, st.Head.Unpushed, st.Review.Over,
+		st.Consent.Kinds} {
 		if len(list) > maxList || slices.ContainsFunc(list, func(v string) bool { return len(v) > maxWord }) {
 			return unfit("a list of it is too long")
 		}
@@ -85,27 +85,28 @@ func checkRow(id string, st cruise.State, models []string, agents agent.Own) err
 
 // commits are all that a state names: some become arguments of git.
 func commits(st cruise.State) []string {
-	all := []string{st.Spec.Base, st.Head, st.LastHead, st.There, st.From, st.Onto, st.Began, st.Workspace.Base,
-		st.Holding, st.Let, st.Foreign, st.Unsure, st.ChecksOf}
-	if p := st.Published; p != nil {
+	all := []string{st.Spec.Base, st.Head.Commit, st.Head.Before, st.Head.Pushed, st.Base.From, st.Base.Commit,
+		st.Base.Began, st.Workspace.Base,
+		st.Consent.Holding, st.Consent.Let, st.Foreign.Commit, st.Foreign.Unsure, st.Checks.Of}
+	if p := st.Outbox.Published; p != nil {
 		all = append(all, p.Head, p.Onto)
 		for _, c := range p.Commits {
 			all = append(all, c.ID)
 		}
 	}
-	if st.Approval != nil {
-		all = append(all, st.Approval.Commit)
+	if st.Review.Approval != nil {
+		all = append(all, st.Review.Approval.Commit)
 	}
-	if st.Verdict != nil {
-		all = append(all, st.Verdict.Head)
+	if st.Review.Given != nil {
+		all = append(all, st.Review.Given.Head)
 	}
-	if st.Checks != nil {
-		all = append(all, st.Checks.Head)
+	if st.Checks.Last != nil {
+		all = append(all, st.Checks.Last.Head)
 	}
-	for _, r := range st.Reruns {
+	for _, r := range st.Checks.Reruns {
 		all = append(all, r.Commit)
 	}
-	for _, j := range st.Judgements {
+	for _, j := range st.Review.Judgements {
 		all = append(all, j.Head)
 	}
 	return all

@@ -21,7 +21,7 @@ func row() cruise.State {
 		Fixer: agent, Domains: []string{"Security"}, MaxRounds: 5, MaxCost: 5, Timeout: time.Hour,
 		Checks: cruise.ChecksRequired, Remote: "https://forge.example/ada/demo.git", Base: strings.Repeat("a", 40)})
 	st.Workspace.Session = steps.SessionOf(rowID)
-	st.Meta.Branch, st.Target = "feat/x", "main"
+	st.Meta.Branch, st.Base.Branch = "feat/x", "main"
 	st.PR = &cruise.PullRequest{Number: 7, URL: "https://forge.example/ada/demo/pull/7"}
 	return st
 }
@@ -53,19 +53,19 @@ func TestHostileRowsAreRefused(t *testing.T) {
 		"a workspace that is a path":    func(s *cruise.State) { s.Workspace.Session = "../../etc" },
 		"a task without an end":         func(s *cruise.State) { s.Spec.Task = strings.Repeat("x", maxTask+1) },
 		"a commit that is an option":    func(s *cruise.State) { s.Spec.Base = "--upload-pack=evil" },
-		"a commit that is a revision":   func(s *cruise.State) { s.Head = "HEAD~1" },
-		"a short commit":                func(s *cruise.State) { s.LastHead = "abcdef" },
-		"a commit to push":              func(s *cruise.State) { s.Published = &cruise.Published{Head: "-x"} },
-		"a commit of a round":           func(s *cruise.State) { s.Published = &cruise.Published{Onto: "main"} },
-		"a commit that was approved":    func(s *cruise.State) { s.Approval = &cruise.Approval{Commit: "main"} },
-		"a commit that was judged":      func(s *cruise.State) { s.Judgements = []cruise.Judgement{{Head: "../x"}} },
-		"a commit of a job":             func(s *cruise.State) { s.Reruns = []cruise.Rerun{{Commit: "x/../y"}} },
+		"a commit that is a revision":   func(s *cruise.State) { s.Head.Commit = "HEAD~1" },
+		"a short commit":                func(s *cruise.State) { s.Head.Before = "abcdef" },
+		"a commit to push":              func(s *cruise.State) { s.Outbox.Published = &cruise.Published{Head: "-x"} },
+		"a commit of a round":           func(s *cruise.State) { s.Outbox.Published = &cruise.Published{Onto: "main"} },
+		"a commit that was approved":    func(s *cruise.State) { s.Review.Approval = &cruise.Approval{Commit: "main"} },
+		"a commit that was judged":      func(s *cruise.State) { s.Review.Judgements = []cruise.Judgement{{Head: "../x"}} },
+		"a commit of a job":             func(s *cruise.State) { s.Checks.Reruns = []cruise.Rerun{{Commit: "x/../y"}} },
 		"a branch that is an option":    func(s *cruise.State) { s.Meta.Branch = "-x" },
 		"a branch above":                func(s *cruise.State) { s.Meta.Branch = "a/../../b" },
 		"a branch with a refspec":       func(s *cruise.State) { s.Meta.Branch = "a:refs/heads/main" },
 		"a branch of the spec":          func(s *cruise.State) { s.Spec.Branch = "a b" },
-		"a target that is an option":    func(s *cruise.State) { s.Target = "--output=/etc/passwd" },
-		"a target with a line":          func(s *cruise.State) { s.Target = "main\nx" },
+		"a target that is an option":    func(s *cruise.State) { s.Base.Branch = "--output=/etc/passwd" },
+		"a target with a line":          func(s *cruise.State) { s.Base.Branch = "main\nx" },
 		"a label that is a box":         func(s *cruise.State) { s.Spec.On = "box:other" },
 		"a kind that there is not":      func(s *cruise.State) { s.Spec.Kind = "evil" },
 		"checks that there are not":     func(s *cruise.State) { s.Spec.Checks = "some" },
@@ -76,8 +76,8 @@ func TestHostileRowsAreRefused(t *testing.T) {
 		"too many domains":              func(s *cruise.State) { s.Spec.Domains = make([]string, maxList+1) },
 		"too many that are trusted":     func(s *cruise.State) { s.Spec.Trusted = make([]string, maxList+1) },
 		"a name without an end":         func(s *cruise.State) { s.Spec.Trusted = []string{strings.Repeat("x", maxWord+1)} },
-		"lives without an end":          func(s *cruise.State) { s.Flow = 1<<30 + 1 },
-		"lives below zero":              func(s *cruise.State) { s.Flow = -1 },
+		"lives without an end":          func(s *cruise.State) { s.Life.Number = 1<<30 + 1 },
+		"lives below zero":              func(s *cruise.State) { s.Life.Number = -1 },
 		"a request without a number":    func(s *cruise.State) { s.PR.Number = 0 },
 		"a request that runs a program": func(s *cruise.State) { s.PR.URL = "javascript:evil()" },
 	} {

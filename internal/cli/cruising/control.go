@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ func (t *tool) fix() *cobra.Command {
 		Use: "fix [ID]", Short: "Look for comments now, and run a round now", Args: cli.AtMost(1),
 		Long: `Look for comments now instead of at the next poll, and run a round if there is
 work. With --comment something is said without the forge; with --accept a
-stranger's comment, which waits for you, becomes work.`,
+stranger's comment, which waits for you, or a remark becomes work.`,
 		Example: `  cco cruise fix
   cco cruise fix --comment "use the helper"
   cco cruise fix 77ab01fe --accept 1234`,
@@ -72,10 +73,9 @@ func (t *tool) held(ctx context.Context, id, comment string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range st.Held {
-		if c.ID == comment {
-			return nil
-		}
+	waits := slices.Concat(st.Inbox.Held, st.Inbox.Remarks)
+	if slices.ContainsFunc(waits, func(c cruise.Comment) bool { return c.ID == comment }) {
+		return nil
 	}
 	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits, see `cco cruise status`", comment)}
 }
@@ -206,8 +206,8 @@ func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 			return err
 		}
 		if rec.Ended && rec.Updated.After(p.Updated) {
-			if st.Trouble != "" {
-				return &phases.StateError{ID: p.ID, Why: safetext.Text(st.Trouble)}
+			if st.Waiting.Trouble != "" {
+				return &phases.StateError{ID: p.ID, Why: safetext.Text(st.Waiting.Trouble)}
 			}
 			return t.tell(ctx, p.ID, asJSON, "phase %s is cleaned up")
 		}
@@ -295,4 +295,4 @@ func (t *tool) showLog(ctx context.Context, show func(store.Line), id string, fo
 }
 
 // over says whether the phase does nothing more by itself.
-func over(p store.Phase, st cruise.State) bool { return p.Ended || st.Question != "" || st.Paused }
+func over(p store.Phase, st cruise.State) bool { return p.Ended || st.Ask.Question != "" || st.Paused }

@@ -46,7 +46,7 @@ echo '{"packages":{"node_modules/@anthropic-ai/claude-code":{"version":"2.0.0","
 const keyring = `#!/bin/sh
 case $1 in
 store) cat >"$HOME/kept" ;;
-lookup) cat "$HOME/kept" ;;
+lookup) test -e "$HOME/kept" && cat "$HOME/kept" ;;
 esac
 `
 

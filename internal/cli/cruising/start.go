@@ -209,7 +209,7 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 		MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget,
 		Timeout: f.timeout,
 		Draft:   f.draft || f.ready, Ready: f.ready, Merge: f.merge, KeepCurrent: f.keepCurrent,
-		Branch: f.branch, Quiet: t.Quiet,
+		Branch: f.branch, Quiet: t.Quiet, PollMin: cfg.Cruise.PollMin, PollMax: cfg.Cruise.PollMax,
 	}
 	s.Reviewer = cruise.Worker{Agent: cmp.Or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
 	s.Fixer = cruise.Worker{Agent: cmp.Or(f.fixer, s.Planner.Agent), Model: cmp.Or(f.fixerModel, s.Planner.Model)}

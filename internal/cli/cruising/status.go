@@ -62,19 +62,20 @@ type shown struct {
 	Tokens    int64              `json:"tokens"`
 	Publishes []string           `json:"publishes,omitempty"` // commits that the user had never pushed
 	Gate      string             `json:"gate,omitempty"`      // what a person must know of the change, by kind
-	Checks    *cruise.Checks     `json:"checks,omitempty"`    // as they were last seen
+	Checks    *cruise.Checked    `json:"checks,omitempty"`    // as they were last seen
 }
 
 func show(p store.Phase, st cruise.State) shown {
-	st.NextLook, st.Backoff = st.Next(time.Now())
+	st.Looks.Next, st.Looks.Backoff = st.Next(time.Now())
 	s := shown{
-		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused, Question: st.Question,
-		Trouble: st.Trouble, Worker: st.Home,
-		NextPoll: st.NextLook, Findings: st.Ledger.Findings, Verdicts: st.Judgements, Held: st.Held,
+		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused,
+		Question: st.Ask.Question,
+		Trouble:  st.Waiting.Trouble, Worker: st.Life.Home,
+		NextPoll: st.Looks.Next, Findings: st.Ledger.Findings, Verdicts: st.Review.Judgements, Held: st.Inbox.Held,
 		MaxRounds: st.Spec.MaxRounds,
-		MaxCost:   st.Spec.MaxCost, Tokens: st.Tokens, Report: st.Report, Waits: st.Waits,
-		Publishes: st.Unpushed,
-		Gate:      st.Kinds, Checks: st.Checks,
+		MaxCost:   st.Spec.MaxCost, Tokens: st.Spent.Tokens, Report: st.Outbox.Report, Waits: st.Waiting.For,
+		Publishes: st.Head.Unpushed,
+		Gate:      st.Outbox.Kinds, Checks: st.Checks.Last,
 	}
 	if s.Findings == nil {
 		s.Findings = []cruise.Finding{}
@@ -124,38 +125,41 @@ func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
 	if none != "" {
 		row("no worker", "%s", cut(none, maxWords))
 	} else if !p.Ended {
-		row("worker", "%s", st.Home)
+		row("worker", "%s", st.Life.Home)
 	}
 	row("branch", "%s", st.Meta.Branch)
 	if st.PR != nil {
 		row("pull request", "%s", st.PR.URL)
 	}
 	if st.Behind() {
-		row("target", "%s has moved to %.10s since this began", st.Target, st.Onto)
+		row("target", "%s has moved to %.10s since this began", st.Base.Branch, st.Base.Commit)
 	}
 	row("reviewing", "%s", st.Domain())
 	row("round", "%d of %d", st.Round, st.Spec.MaxRounds)
-	row("cost", "%s of $%.2f, %d tokens", dollars(st.Cost, st.Estimate), st.Spec.MaxCost, st.Tokens)
+	row("cost", "%s of $%.2f, %d tokens", dollars(st.Spent.Cost, st.Spent.Estimate), st.Spec.MaxCost, st.Spent.Tokens)
 	row("findings", "%s", findingWords(st))
 	for _, f := range st.Ledger.OpenOnes() {
 		row("", "%s  %s", f.ID, clip(f.Text))
 	}
-	for _, j := range st.Judgements {
+	for _, j := range st.Review.Judgements {
 		row("", "%s: %s", j.Domain, cmp.Or(string(j.Verdict), "failed: "+clip(j.Failure)))
 	}
-	for _, h := range st.Held {
+	for _, h := range st.Inbox.Held {
 		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, cmp.Or(h.Why, "may not write here"),
 			len([]rune(h.Body)), clip(h.Body))
 	}
-	if len(st.Held) > 0 {
+	if len(st.Inbox.Held) > 0 {
 		row("", "read all of it with --json, or on the pull request, before `cco cruise fix --accept ID`")
 	}
-	if st.Dropped > 0 {
-		row("", "and %d older ones, which only the pull request has", st.Dropped)
+	for _, c := range st.Inbox.Remarks {
+		row("remark", "%s by %s: %s (`cco cruise fix --accept %[1]s` makes it work)", c.ID, c.Author, clip(c.Body))
 	}
-	row("to know", "%s", st.Kinds)
+	if st.Inbox.Dropped > 0 {
+		row("", "and %d older ones, which only the pull request has", st.Inbox.Dropped)
+	}
+	row("to know", "%s", st.Outbox.Kinds)
 	row("checks", "%s", checkWords(st))
-	row("report", "%s", clip(st.Report))
+	row("report", "%s", clip(st.Outbox.Report))
 	row("last activity", "%s", when(st.LastActivity))
 	if !p.Ended {
 		at, _ := st.Next(time.Now())
@@ -170,15 +174,16 @@ func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
 func stageWords(st cruise.State) string {
 	switch {
 	case st.Stage == cruise.StageEnded:
-		return strings.TrimSpace(fmt.Sprintf("ended: %s. %s %s", st.End, st.EndWords, st.Trouble))
+		return strings.TrimSpace(fmt.Sprintf("ended: %s. %s %s", st.End, st.EndWords, st.Waiting.Trouble))
 	case st.Paused:
 		return "paused: go on with `cco cruise resume`"
-	case st.Question != "":
-		return "asks: " + cut(st.Question, maxWords) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
-	case st.Waits != "":
-		return "approved, and waits for " + cut(st.Waits, maxWords)
-	case st.Trouble != "":
-		return string(st.Stage) + ", waiting: " + cut(st.Trouble, maxWords)
+	case st.Ask.Question != "":
+		return "asks: " + cut(st.Ask.Question,
+			maxWords) + " (go on with `cco cruise resume`, or `cco cruise fix --comment TEXT`)"
+	case st.Waiting.For != "":
+		return "approved, and waits for " + cut(st.Waiting.For, maxWords)
+	case st.Waiting.Trouble != "":
+		return string(st.Stage) + ", waiting: " + cut(st.Waiting.Trouble, maxWords)
 	default:
 		return string(st.Stage)
 	}
@@ -186,14 +191,14 @@ func stageWords(st cruise.State) string {
 
 // checkWords says how the checks stood when they were last looked at, by their states.
 func checkWords(st cruise.State) string {
-	if st.Checks == nil {
+	if st.Checks.Last == nil {
 		return ""
 	}
 	var parts []string
 	for _, state := range []cruise.CheckState{cruise.CheckFailed, cruise.CheckAction, cruise.CheckPending,
 		cruise.CheckGreen} {
 		var names []string
-		for _, c := range st.Checks.All {
+		for _, c := range st.Checks.Last.All {
 			if c.State == state {
 				names = append(names, c.Name)
 			}
@@ -202,12 +207,12 @@ func checkWords(st cruise.State) string {
 			parts = append(parts, fmt.Sprintf("%s: %s", state, cut(strings.Join(names, ", "), maxWords)))
 		}
 	}
-	for _, r := range st.Reruns {
-		if r.Flake && r.Commit == st.Checks.Head {
+	for _, r := range st.Checks.Reruns {
+		if r.Flake && r.Commit == st.Checks.Last.Head {
 			parts = append(parts, "flaky: "+r.Check)
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("at %.10s", st.Checks.Head)), "; ")
+	return strings.Join(append(parts, fmt.Sprintf("at %.10s", st.Checks.Last.Head)), "; ")
 }
 
 func findingWords(st cruise.State) string {

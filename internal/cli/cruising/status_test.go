@@ -22,11 +22,11 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	r.Env = without(r, "GH_ENTERPRISE_TOKEN") // so that no engine takes the phase up
 	const evil = "\x1b]0;gone\x07\u202e\u009b\u200f\u2028 and more"
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Repo: r.Repo, Box: "b"})
-	st.Stage, st.Question = cruise.StageAsk, evil+strings.Repeat(" why", 60)+", so run `mend it`"
+	st.Stage, st.Ask.Question = cruise.StageAsk, evil+strings.Repeat(" why", 60)+", so run `mend it`"
 	st.Ledger.Raise(cruise.Finding{Text: evil})
-	st.Held = []cruise.Comment{{ID: "comment-5", Author: "eve", Association: "NONE",
+	st.Inbox.Held = []cruise.Comment{{ID: "comment-5", Author: "eve", Association: "NONE",
 		Body: strings.Repeat("nice ", 30) + "rm -rf"}}
-	st.Dropped = 7
+	st.Inbox.Dropped = 7
 	rec := must.Get(steps.Record("0123abcd", st, time.Now()))(t)
 	rec.Title = evil + "\npull request\thttps://evil.example"
 	rec.Kind, rec.Stage, rec.PRURL = evil, evil, evil // a machine that shares phases may have written anything

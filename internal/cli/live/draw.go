@@ -78,6 +78,9 @@ func (m *model) window(room int) []string {
 	return lines[from:min(len(lines), from+room)]
 }
 
+// roomy is the width from which on there is room for more than titles.
+const roomy = 70
+
 func (m *model) line(l session.Listed) string {
 	cost := ""
 	if l.Cost > 0 {
@@ -87,9 +90,14 @@ func (m *model) line(l session.Listed) string {
 	if l.Phase {
 		what = "phase"
 	}
-	text := fmt.Sprintf("%s  %4s  %-8s  %7s  %-12s  %s", safetext.Line(l.ID), cli.Age(time.Since(l.Since)),
-		safetext.Fit(safetext.Line(what), 8), cost, safetext.Fit(safetext.Line(filepath.Base(l.Repo)), 12),
-		safetext.Line(l.Title))
+	text := fmt.Sprintf("%s  %4s", safetext.Line(l.ID), cli.Age(time.Since(l.Since)))
+	if m.wide >= roomy {
+		text += fmt.Sprintf("  %-8s  %7s", safetext.Fit(safetext.Line(what), 8), cost)
+	}
+	if m.wide >= roomy && m.repo == "" {
+		text += fmt.Sprintf("  %-12s", safetext.Fit(safetext.Line(filepath.Base(l.Repo)), 12))
+	}
+	text += "  " + safetext.Line(l.Title)
 	if l.ID == m.on {
 		return m.paint(inverse, "> "+text)
 	}

@@ -52,11 +52,16 @@ func Run(ctx context.Context, a *app.App) (shown bool, err error) {
 }
 
 // frames is how often in a second the terminal is drawn at most.
-const frames = 30
+const frames = 40
 
 // show draws the list until it is left, and gives the command that it was left for, if any.
 func show(ctx context.Context, a *app.App, s *session.Service, m *model) (*command, error) {
 	m.leave = nil
+	look, done, err := s.Store.Marks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = done() }()
 	drawn, stop := context.WithCancel(ctx)
 	defer stop()
 	p := tea.NewProgram(m, tea.WithContext(drawn), tea.WithInput(a.IO.In), tea.WithOutput(a.IO.Out),
@@ -64,9 +69,9 @@ func show(ctx context.Context, a *app.App, s *session.Service, m *model) (*comma
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		watch(drawn, s, func(st state) { p.Send(st) })
+		watch(drawn, s, look, func(st state) { p.Send(st) })
 	}()
-	_, err := p.Run()
+	_, err = p.Run()
 	stop()
 	<-watched
 	if ctx.Err() != nil {
@@ -132,7 +137,7 @@ func read(ctx context.Context, s *session.Service, sure bool) (st state, err err
 // How often is looked whether something was recorded, and how often all is read in any case: a keeper that was killed
 // records nothing, costs grow, and what other machines do is not seen here.
 const (
-	glance = 40 * time.Millisecond
+	glance = 30 * time.Millisecond
 	look   = 5 * time.Second
 )
 
@@ -143,7 +148,7 @@ const (
 )
 
 // watch sends the state whenever it has changed.
-func watch(ctx context.Context, s *session.Service, send func(state)) {
+func watch(ctx context.Context, s *session.Service, marks func() (string, error), send func(state)) {
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
 	var files, mark string
@@ -154,10 +159,11 @@ func watch(ctx context.Context, s *session.Service, send func(state)) {
 		now := time.Now()
 		left, last = min(burst, left+now.Sub(last)/share), now
 		due := now.Sub(at) >= look
-		if f := written(s.Data); left > 0 && (due || f != files) {
+		off := written(s.Data, "later.json")
+		if f := written(s.Data, "cco.db", "cco.db-wal") + off; left > 0 && (due || f != files) {
 			files = f
-			m, err := s.Store.Mark(ctx)
-			if err != nil || m != mark || due {
+			m, err := marks()
+			if m += off; err != nil || m != mark || due {
 				mark = m
 				if due {
 					at = now
@@ -178,10 +184,10 @@ func watch(ctx context.Context, s *session.Service, send func(state)) {
 	}
 }
 
-// written is another when something was written to the records, or put off.
-func written(data string) string {
+// written is another when something was written to files of the records.
+func written(data string, names ...string) string {
 	var b strings.Builder
-	for _, name := range []string{"cco.db", "cco.db-wal", "later.json"} {
+	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(data, name)); err == nil {
 			fmt.Fprintf(&b, "%d.%d;", info.Size(), info.ModTime().UnixNano())
 		}

@@ -80,7 +80,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.KeyPressMsg:
 		m.news = ""
-		if m.press(msg.String(), msg.Text); m.leave != nil || m.ask == nil && slices.Contains(leaving, msg.String()) {
+		asked := m.ask != nil
+		if m.press(msg.String(), msg.Text); m.leave != nil || !asked && slices.Contains(leaving, msg.String()) {
 			return m, tea.Quit
 		}
 	}

@@ -102,6 +102,39 @@ func TestWhatIsTypedIsAnArgument(t *testing.T) {
 	}
 }
 
+// Guards against an answer to a question that ends the list as well.
+func TestAnAnswerDoesNotLeaveTheList(t *testing.T) {
+	for keys, leaves := range map[string]bool{"q": true, "esc": true, "s esc": false, "k q": false, "k esc": false,
+		"k n": false, "s q": false, "s esc q": true, "k q esc": true} {
+		m, left := with("a"), false
+		for _, k := range strings.Fields(keys) {
+			key := tea.Key{Text: k}
+			if k == "esc" {
+				key = tea.Key{Code: tea.KeyEscape}
+			}
+			_, cmd := m.Update(tea.KeyPressMsg(key))
+			left = cmd != nil
+		}
+		if left != leaves || m.leave != nil {
+			t.Errorf("%s: left %v, for %v", keys, left, m.leave)
+		}
+	}
+}
+
+// Guards against titles that stand where a narrow terminal has ended.
+func TestATitleIsSeenOnANarrowTerminal(t *testing.T) {
+	for _, wide := range []int{40, 60, 80} {
+		m := with("0a1b2c3d")
+		m.wide = wide
+		for line := range strings.Lines(m.View().Content) {
+			line = strings.NewReplacer(bold, "", dim, "", inverse, "", plain, "").Replace(line)
+			if at := strings.Index(line, "Title of"); at > wide-20 {
+				t.Errorf("%d wide: the title begins at %d", wide, at)
+			}
+		}
+	}
+}
+
 // Guards against keys that end in a command which is not there, and against a phase for which a session's is run.
 func TestPhasesHaveCommandsOfTheirOwn(t *testing.T) {
 	for key, want := range map[string]string{"enter": "cruise|logs|p|--follow", "d": "cruise|status|p", "t": "",

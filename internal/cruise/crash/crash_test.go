@@ -116,11 +116,12 @@ func TestTheEngineIsKilledWhile(t *testing.T) {
 			steps []string // around which it is killed at least
 			jobs  []string // and these, where the forge has jobs
 		}{
-			"others push":    {cruisetest.OtherHands, []string{cruise.StepHands, cruise.StepTake}, nil},
-			"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget, cruise.StepLend, cruise.StepMerge}, nil},
-			"checks fail": {cruisetest.Checked, []string{cruise.StepChecks, cruise.StepReady, cruise.StepPublish,
-				cruise.StepPush, cruise.StepAnswer, cruise.StepMerge},
-				[]string{cruise.StepAttempt, cruise.StepRerun, cruise.StepLog}},
+			"others push": {cruisetest.OtherHands, []string{cruise.StepHands.Name, cruise.StepTake.Name}, nil},
+			"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepLend.Name,
+				cruise.StepMerge.Name}, nil},
+			"checks fail": {cruisetest.Checked, []string{cruise.StepChecks.Name, cruise.StepReady.Name, cruise.StepPublish.Name,
+				cruise.StepPush.Name, cruise.StepAnswer.Name, cruise.StepMerge.Name},
+				[]string{cruise.StepAttempt.Name, cruise.StepRerun.Name, cruise.StepLog.Name}},
 		} {
 			t.Run(what+" on "+name, func(t *testing.T) {
 				t.Parallel()

@@ -72,7 +72,7 @@ func (f *fleet) newest(t *testing.T, id string) (st cruise.State) {
 			continue
 		}
 		own := known.Home == workerID(t, m) // of what others have, it knows a little, and late
-		if known.Flow > st.Flow || known.Flow == st.Flow && own {
+		if known.Life.Number > st.Life.Number || known.Life.Number == st.Life.Number && own {
 			st = known
 		}
 	}
@@ -199,7 +199,7 @@ type disturbance struct {
 }
 
 func disturbances() map[string]disturbance {
-	const answering = "before " + cruise.StepAnswer // the stage is too short to be seen for certain
+	answering := "before " + cruise.StepAnswer.Name // the stage is too short to be seen for certain
 	all := map[string]disturbance{
 		"it is stopped and continued": {stage: "reviewing", happens: stopped},
 		"the service is restarted":    {at: answering, happens: restarted},
@@ -223,8 +223,9 @@ func disturbances() map[string]disturbance {
 
 // boundaries are those around each step that has an effect somewhere else.
 func boundaries() (all []string) {
-	for _, step := range []string{cruise.StepWork, cruise.StepPublish, cruise.StepPush, cruise.StepPullRequest,
-		cruise.StepPostReview, cruise.StepAnswer, cruise.StepReady, cruise.StepMerge} {
+	for _, step := range []string{cruise.StepWork.Name, cruise.StepPublish.Name, cruise.StepPush.Name,
+		cruise.StepPullRequest.Name,
+		cruise.StepPostReview.Name, cruise.StepAnswer.Name, cruise.StepReady.Name, cruise.StepMerge.Name} {
 		all = append(all, "before "+step, "after "+step)
 	}
 	return all
@@ -372,8 +373,10 @@ func TestOthersActWhileMachinesDie(t *testing.T) {
 		carry func(*testing.T, *cruisetest.Rig)
 		steps []string // around which machines die
 	}{
-		"others push":    {cruisetest.OtherHands, []string{cruise.StepHands, cruise.StepTake, cruise.StepPush}},
-		"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget, cruise.StepLend, cruise.StepMerge}},
+		"others push": {cruisetest.OtherHands, []string{cruise.StepHands.Name, cruise.StepTake.Name,
+			cruise.StepPush.Name}},
+		"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepLend.Name,
+			cruise.StepMerge.Name}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

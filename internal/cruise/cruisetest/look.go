@@ -90,10 +90,11 @@ func (r *Rig) record(id string) (look func() Status, done func()) {
 		p := must.Get(db.Phase(r.Context(), id))(r)
 		var st cruise.State
 		must.Do(r, json.Unmarshal(p.State, &st))
-		s.NextPoll, st.Backoff = st.Next(time.Now())
-		s.Ended, s.End, s.Paused, s.Question, s.Trouble = p.Ended, string(st.End), st.Paused, st.Question, st.Trouble
+		s.NextPoll, st.Looks.Backoff = st.Next(time.Now())
+		s.Ended, s.End, s.Paused, s.Question, s.Trouble = p.Ended, string(st.End), st.Paused, st.Ask.Question,
+			st.Waiting.Trouble
 		for _, part := range []any{steps.Show(p.ID, st), map[string]any{
-			"findings": st.Ledger.Findings, "verdicts": st.Judgements, "held": st.Held}} {
+			"findings": st.Ledger.Findings, "verdicts": st.Review.Judgements, "held": st.Inbox.Held}} {
 			must.Do(r, json.Unmarshal(must.Get(json.Marshal(part))(r), &s))
 		}
 		return s

@@ -214,7 +214,7 @@ func (l *life) ask(words string) bool {
 		return false
 	}
 	st = st.AskAbout(words)
-	for l.Start(cruise.StepSave, cruise.SaveIn{Phase: l.phase, State: st}).Get(nil) != nil {
+	for l.Start(cruise.StepSave.Name, cruise.SaveIn{Phase: l.phase, State: st}).Get(nil) != nil {
 		if l.Sleep(pauses[1]) != nil {
 			return false
 		}
@@ -340,7 +340,7 @@ func (l *life) Await(w cruise.Wait) (*cruise.Event, time.Time, error) {
 			looked <- last
 		}()
 		last.at = w.Watch(ctx, l.Engine.Now, func(ctx context.Context) (cruise.Outcome, error) {
-			return cruise.Dispatch(ctx, l.Steps, cruise.StepLook, in)
+			return cruise.Dispatch(ctx, l.Steps, cruise.StepLook.Name, in)
 		})
 	}()
 	e, last, err := l.await(w.Longest(), looked)
@@ -367,7 +367,7 @@ func (l *life) Start(step string, in any) cruise.Pending {
 		defer close(p.done)
 		p.o, p.err = cruise.Dispatch(l.ctx, l.Steps, step, data)
 		switch {
-		case step != cruise.StepSave || p.err != nil:
+		case step != cruise.StepSave.Name || p.err != nil:
 		case p.o.Failure != nil:
 			l.Report("phase %s can't be saved, and waits until it can: %s", l.phase, p.o.Failure.Msg)
 		default:

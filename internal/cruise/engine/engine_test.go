@@ -108,7 +108,7 @@ func TestAPhaseGoesOnFromWhatItSaved(t *testing.T) {
 		must.Do(t, errors.Join(e.Start("aaaaaaaa", fresh()), e.Start("aaaaaaaa", fresh())))
 		synctest.Wait()
 		must.Do(t, e.Close())
-		if st := w.saved(t); st.Question == "" || e.Runs("aaaaaaaa") {
+		if st := w.saved(t); st.Ask.Question == "" || e.Runs("aaaaaaaa") {
 			t.Fatalf("stage %s, runs %v", st.Stage, e.Runs("aaaaaaaa"))
 		}
 		e = w.engine(t)
@@ -140,7 +140,7 @@ func TestNothingHappensWhileTheDiskIsFull(t *testing.T) {
 		w.full = false
 		w.mu.Unlock()
 		time.Sleep(time.Minute)
-		if st := w.saved(t); st.Question == "" || w.named != 1 {
+		if st := w.saved(t); st.Ask.Question == "" || w.named != 1 {
 			t.Errorf("stage %s, named %d times", st.Stage, w.named)
 		}
 	})
@@ -149,7 +149,7 @@ func TestNothingHappensWhileTheDiskIsFull(t *testing.T) {
 // broken is a state with which a phase's function panics.
 func broken() cruise.State {
 	st := watching()
-	st.PR = nil
+	st.Stage = cruise.StageMerge // without an approval
 	return st
 }
 
@@ -167,8 +167,8 @@ func TestAPhaseThatGoesWrongIsBegunAgainAndAskedAbout(t *testing.T) {
 			if len(w.log) != i+1 || !strings.Contains(w.log[i], "cco went wrong") {
 				t.Fatalf("after %v: the log has %q", after, w.log)
 			}
-			if st := w.saved(t); (st.Question != "") != (i == 3) {
-				t.Errorf("after %v it asks %q", after, st.Question)
+			if st := w.saved(t); (st.Ask.Question != "") != (i == 3) {
+				t.Errorf("after %v it asks %q", after, st.Ask.Question)
 			}
 		}
 		if !strings.Contains(w.told[len(w.told)-1], "engine.go") {
@@ -199,7 +199,7 @@ func TestWhatNoSavedStateKnowsOfIsReadAgain(t *testing.T) {
 		}
 	}
 	read("a")
-	must.Do(t, l.Start(cruise.StepSave, cruise.SaveIn{}).Get(nil))
+	must.Do(t, l.Start(cruise.StepSave.Name, cruise.SaveIn{}).Get(nil))
 	read("b")
 	l.putBack()
 	read("b")
@@ -238,12 +238,13 @@ func TestTheNextLookIsWhenItWasDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{state: cruise.PullOpen}
 		st := watching()
-		st.Backoff, st.NextLook = cruise.Backoff{Secs: 160}, time.Now().Add(100*time.Second)
+		st.Looks.Backoff, st.Looks.Next = cruise.Backoff{Secs: 160}, time.Now().Add(100*time.Second)
 		e := w.engine(t)
 		must.Do(t, e.Start("aaaaaaaa", st))
 		time.Sleep(99 * time.Second)
-		if got := w.saved(t); w.looked() != 0 || !got.NextLook.Equal(st.NextLook) || got.Backoff != st.Backoff {
-			t.Errorf("%d looks, next at %v, want %v", w.looked(), got.NextLook, st.NextLook)
+		if got := w.saved(t); w.looked() != 0 || !got.Looks.Next.Equal(st.Looks.Next) ||
+			got.Looks.Backoff != st.Looks.Backoff {
+			t.Errorf("%d looks, next at %v, want %v", w.looked(), got.Looks.Next, st.Looks.Next)
 		}
 		time.Sleep(2 * time.Second)
 		if w.looked() != 1 {
@@ -252,7 +253,7 @@ func TestTheNextLookIsWhenItWasDue(t *testing.T) {
 		// The clock was set back by a day while no engine ran.
 		must.Do(t, e.Close())
 		late := watching()
-		late.Backoff, late.NextLook = st.Backoff, time.Now().Add(24*time.Hour)
+		late.Looks.Backoff, late.Looks.Next = st.Looks.Backoff, time.Now().Add(24*time.Hour)
 		e = w.engine(t)
 		must.Do(t, e.Start("aaaaaaaa", late))
 		time.Sleep(301 * time.Second)

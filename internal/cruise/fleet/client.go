@@ -89,7 +89,7 @@ func (c *Client) ability(a Ability) string { return c.queue("any", a.Host, a.Log
 
 // Start has a phase wait for a machine.
 func (c *Client) Start(ctx context.Context, phase string, st cruise.State, need Ability) error {
-	name := Sealed{Phase: phase, Life: st.Flow}
+	name := Sealed{Phase: phase, Life: st.Life.Number}
 	state, err := c.key.seal(name.of(kindState), st)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *Client) Start(ctx context.Context, phase string, st cruise.State, need 
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		Memo:                                     map[string]any{memoSummary: summary}},
-		workflowName, Start{Phase: phase, Queue: c.ability(need), Heartbeat: c.Heartbeat, State: state, Life: st.Flow})
+		workflowName, Start{Phase: phase, Queue: c.ability(need), Heartbeat: c.Heartbeat, State: state, Life: st.Life.Number})
 	if _, known := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); known {
 		return nil // asked for again, because the answer was lost
 	}

@@ -178,7 +178,7 @@ func (l *life) spend(st cruise.State) over {
 	if o.How != "" {
 		return o
 	}
-	st.Flow = l.Life
+	st.Life.Number = l.Life
 	if l.Ask {
 		st = st.AskAbout("three machines in a row have died with it and got nowhere: look into their logs before you let " +
 			"it go on")

@@ -68,10 +68,10 @@ func (l *life) margin() time.Duration { return l.Heartbeat / 5 }
 // beat tells the service that the life goes on, and what it may be doing: whoever takes over is told.
 func (l *life) beat(ctx context.Context) error {
 	l.mu.Lock()
-	effects := slices.Sorted(maps.Keys(l.doing))
+	doingNow := slices.Sorted(maps.Keys(l.doing))
 	l.mu.Unlock()
 	sent := l.Boot()
-	doing, err := l.key.seal(Sealed{Kind: kindDoing, Phase: l.Phase, Life: l.Life}, effects)
+	doing, err := l.key.seal(Sealed{Kind: kindDoing, Phase: l.Phase, Life: l.Begin.Life}, doingNow)
 	if err != nil {
 		return err
 	}
@@ -152,11 +152,13 @@ func (l *life) await(ctx context.Context) error {
 }
 
 // effects are the steps that others see.
-var effects = []string{cruise.StepPush, cruise.StepPullRequest, cruise.StepPostReview, cruise.StepAnswer,
-	cruise.StepSay, cruise.StepClose, cruise.StepReady, cruise.StepMerge, cruise.StepVerdict, cruise.StepRerun}
+func effects() []string {
+	return []string{cruise.StepPush.Name, cruise.StepPullRequest.Name, cruise.StepPostReview.Name, cruise.StepAnswer.Name,
+		cruise.StepSay.Name, cruise.StepClose.Name, cruise.StepReady.Name, cruise.StepMerge.Name, cruise.StepVerdict.Name, cruise.StepRerun.Name}
+}
 
 // moot are the steps that need nobody's leave: they only read, or are asked of the service itself.
-var moot = []string{cruise.StepLook, cruise.StepSave}
+func moot() []string { return []string{cruise.StepLook.Name, cruise.StepSave.Name} }
 
 // doubt is how long a request of a life that has died may still take effect.
 const doubt = 30 * time.Second
@@ -175,9 +177,9 @@ func (l *life) within(ctx context.Context, step string, in json.RawMessage, run 
 	ctx = context.WithValue(forge.WithFence(ctx, l.check), lifeKey{}, l)
 	var err error
 	switch {
-	case slices.Contains(moot, step):
+	case slices.Contains(moot(), step):
 		err = run(ctx)
-	case slices.Contains(effects, step):
+	case slices.Contains(effects(), step):
 		err = l.act(ctx, effect(step, in), run)
 	default:
 		if err = l.await(ctx); err == nil {
@@ -289,7 +291,7 @@ func (l *life) send(ctx context.Context, in cruise.SaveIn, state []byte) (a Answ
 	h := head{Home: l.Home(), Ended: in.State.Stage == cruise.StageEnded, Last: in.Last}
 	l.mu.Lock()
 	for _, id := range l.handed {
-		if slices.Contains(in.State.Seen, id) {
+		if slices.Contains(in.State.Inbox.Events, id) {
 			h.Seen = append(h.Seen, id)
 		}
 	}

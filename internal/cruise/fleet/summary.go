@@ -18,13 +18,14 @@ func Summarize(st cruise.State) cruise.State {
 		Spec: cruise.Spec{Task: cut(spec.Task, maxSaid), Kind: spec.Kind, Through: spec.Through, Remote: spec.Remote,
 			Box: cut(spec.Box, maxSmall), Planner: spec.Planner, Reviewer: spec.Reviewer, Fixer: spec.Fixer,
 			MaxRounds: spec.MaxRounds, MaxCost: spec.MaxCost, Timeout: spec.Timeout, Merge: spec.Merge},
-		Kind: st.Kind, Stage: st.Stage, PR: st.PR, Head: st.Head, Target: cut(st.Target, maxSmall), Round: st.Round,
-		Started: st.Started, LastActivity: st.LastActivity, Cost: st.Cost, Estimate: st.Estimate, Tokens: st.Tokens,
-		Meta:    cruise.Metadata{Title: cut(st.Meta.Title, maxSaid), Branch: st.Meta.Branch},
-		Holding: st.Holding, Foreign: st.Foreign, Unsure: st.Unsure, Home: st.Home, Paused: st.Paused,
-		Question: cut(st.Question, maxSaid), Trouble: cut(st.Trouble, maxSaid), Waits: cut(st.Waits, maxSmall),
-		Resume: st.Resume, End: st.End, EndWords: cut(st.EndWords, maxSaid), Flow: st.Flow,
+		Kind: st.Kind, Stage: st.Stage, PR: st.PR, Round: st.Round, Started: st.Started, LastActivity: st.LastActivity,
+		Meta:   cruise.Metadata{Title: cut(st.Meta.Title, maxSaid), Branch: st.Meta.Branch},
+		Paused: st.Paused, End: st.End, EndWords: cut(st.EndWords, maxSaid),
 	}
+	s.Head.Commit, s.Base.Branch = st.Head.Commit, cut(st.Base.Branch, maxSmall)
+	s.Spent, s.Life = st.Spent, st.Life
+	s.Ask.Question, s.Ask.Resume = cut(st.Ask.Question, maxSaid), st.Ask.Resume
+	s.Waiting.Trouble, s.Waiting.For = cut(st.Waiting.Trouble, maxSaid), cut(st.Waiting.For, maxSmall)
 	return s
 }
 

@@ -140,7 +140,7 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err != nil {
 			continue // `cco cruise status` says what is wrong with it, and the others must go on
 		}
-		if err := s.engine.Start(cruise.FlowID(p.ID, st.Flow), st); err != nil {
+		if err := s.engine.Start(cruise.FlowID(p.ID, st.Life.Number), st); err != nil {
 			return err
 		}
 		steps.LogTakenUp(ctx, s.Store, p, s.Now(), before)
@@ -153,12 +153,12 @@ func (s *Server) adopt(ctx context.Context) error {
 
 // deliver sends a phase the events that it has not read, because cco was killed before it sent them.
 func (s *Server) deliver(ctx context.Context, id string, st cruise.State) error {
-	unread, err := s.Inbox.Unread(ctx, id, st.Seen)
+	unread, err := s.Inbox.Unread(ctx, id, st.Inbox.Events)
 	if err != nil {
 		return err
 	}
 	for _, ev := range unread {
-		if err := s.engine.Send(cruise.FlowID(id, st.Flow), ev); err != nil {
+		if err := s.engine.Send(cruise.FlowID(id, st.Life.Number), ev); err != nil {
 			return err
 		}
 	}
@@ -266,10 +266,10 @@ func (s *Server) plain(mux *http.ServeMux) {
 }
 
 func (s *Server) start(ctx context.Context, r startRequest) error {
-	flow := cruise.FlowID(r.ID, r.State.Flow)
+	flow := cruise.FlowID(r.ID, r.State.Life.Number)
 	if p, err := s.Store.Phase(ctx, r.ID); err == nil {
-		if was, err := StateOf(p); err == nil && was.Flow >= r.State.Flow {
-			if p.Ended || was.Flow > r.State.Flow {
+		if was, err := StateOf(p); err == nil && was.Life.Number >= r.State.Life.Number {
+			if p.Ended || was.Life.Number > r.State.Life.Number {
 				return nil // it ended meanwhile, and its record is gone
 			}
 			return s.engine.Start(flow, r.State) // asked for again, because the answer was lost
@@ -340,7 +340,7 @@ func (s *Server) hand(ctx context.Context, r sendRequest) error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(st.Seen, r.Event.ID) {
+	if slices.Contains(st.Inbox.Events, r.Event.ID) {
 		return nil // sent again, because the answer was lost
 	}
 	if p.Ended {
@@ -350,10 +350,11 @@ func (s *Server) hand(ctx context.Context, r sendRequest) error {
 		if err := s.start(ctx, startRequest{ID: r.ID, State: st}); err != nil {
 			return err
 		}
-	} else if err := s.engine.Start(cruise.FlowID(r.ID, st.Flow), st); err != nil { // its record was not readable before
+		// its record was not readable before
+	} else if err := s.engine.Start(cruise.FlowID(r.ID, st.Life.Number), st); err != nil {
 		return err
 	}
-	return s.engine.Send(cruise.FlowID(r.ID, st.Flow), r.Event)
+	return s.engine.Send(cruise.FlowID(r.ID, st.Life.Number), r.Event)
 }
 
 // stateError is an error about a phase's state.
@@ -392,5 +393,5 @@ func StateOf(p store.Phase) (st cruise.State, err error) {
 // Flow names the present life of a recorded phase.
 func Flow(p store.Phase) (string, error) {
 	st, err := StateOf(p)
-	return cruise.FlowID(p.ID, st.Flow), err
+	return cruise.FlowID(p.ID, st.Life.Number), err
 }

@@ -135,7 +135,7 @@ func TestSendingAndStartingTwiceIsTheSameAsOnce(t *testing.T) {
 		must.Do(t, c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)))
 	}
 	st := state(cruise.StageWatch)
-	st.Seen = []string{"e1"}
+	st.Inbox.Events = []string{"e1"}
 	save(t, s, "aaaaaaaa", st)
 	must.Do(t, c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)))
 	if p, err := s.Store.Phase(t.Context(), "aaaaaaaa"); err != nil || p.Stage != "watching" {

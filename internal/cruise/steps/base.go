@@ -48,7 +48,7 @@ func (d *Doer) Target(ctx context.Context, in cruise.TargetIn) (t cruise.Target,
 
 // demanded asks the forge whether a request has to contain its target before it can be merged.
 func (d *Doer) demanded(ctx context.Context, in cruise.TargetIn) (bool, error) {
-	if in.PR == 0 {
+	if !in.Demands {
 		return false, nil
 	}
 	f, err := d.forge(ctx, in.Repo)

@@ -14,22 +14,22 @@ import (
 
 // Checks says how the checks of a request's head stand. What they say of themselves may hold keys, and goes to a model
 // and to the forge: those are masked here.
-func (d *Doer) Checks(ctx context.Context, in cruise.ChecksIn) (cruise.Checks, error) {
+func (d *Doer) Checks(ctx context.Context, in cruise.ChecksIn) (cruise.Checked, error) {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
-		return cruise.Checks{}, err
+		return cruise.Checked{}, err
 	}
 	c, err := d.Watch.checks(ctx, f, in)
 	if err != nil {
-		return cruise.Checks{}, d.soon(in.Phase, err)
+		return cruise.Checked{}, d.soon(in.Phase, err)
 	}
 	return checksOf(c), nil
 }
 
 // checksOf is what a phase needs to know of checks. What somebody reported on the base does not excuse a failed job:
 // whatever runs in another job may have.
-func checksOf(c forge.Checked) cruise.Checks {
-	out := cruise.Checks{Head: c.Head, Required: c.Required, CI: len(c.Base) > 0}
+func checksOf(c forge.Checked) cruise.Checked {
+	out := cruise.Checked{Head: c.Head, Required: c.Required, CI: len(c.Base) > 0}
 	jobs := map[string]bool{}
 	for _, v := range c.All {
 		jobs[v.Name] = jobs[v.Name] || v.Job != 0

@@ -157,8 +157,9 @@ func (d *Doer) measure(ctx context.Context, repo *git.Repo, in cruise.TakeIn, go
 		return err
 	}
 	got.Lines = sum.Added + sum.Deleted
-	return d.examine(ctx, repo, since, cruise.PublishIn{Phase: in.Phase, Repo: in.Repo, Workspace: in.Workspace,
-		Since: since, Base: in.Base}, &got.Published)
+	return d.examine(ctx, repo, since, cruise.PublishIn{Where: cruise.Where{Phase: in.Phase, Repo: in.Repo},
+		Workspace: in.Workspace,
+		Since:     since, Base: in.Base}, &got.Published)
 }
 
 // brought is a branch of the forge to bring into the user's repository.

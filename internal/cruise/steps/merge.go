@@ -31,7 +31,7 @@ func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why st
 }
 
 // Ready marks a draft as ready for review.
-func (d *Doer) Ready(ctx context.Context, in cruise.ReadyIn) error {
+func (d *Doer) Ready(ctx context.Context, in cruise.Where) error {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
 		return err
@@ -98,8 +98,9 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 
 // targetOf is the branch that a request goes into, at the moment of its merge.
 func (d *Doer) targetOf(ctx context.Context, in cruise.MergeIn, p forge.Pull) (cruise.Target, error) {
-	t, err := d.Target(ctx, cruise.TargetIn{Phase: in.Phase, Repo: in.Repo, Workspace: in.Workspace, Branch: p.Base.Name,
-		Head: in.Head})
+	t, err := d.Target(ctx, cruise.TargetIn{Where: cruise.Where{Phase: in.Phase, Repo: in.Repo}, Workspace: in.Workspace,
+		Branch: p.Base.Name,
+		Head:   in.Head})
 	t.Demanded = p.Behind && !t.Contained
 	return t, err
 }
@@ -159,7 +160,7 @@ func withdrawn(d cruise.Demand, said []forge.Comment, us []string) bool {
 }
 
 // Base says where the branch left the one that its request goes into now.
-func (d *Doer) Base(ctx context.Context, in cruise.BaseIn) (string, error) {
+func (d *Doer) Base(ctx context.Context, in cruise.Where) (string, error) {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
 		return "", err

@@ -68,7 +68,7 @@ func (r revoked) Merge(context.Context, int, string) error { *r.merged = true; r
 func TestWhoMayApproveIsAskedAtTheMerge(t *testing.T) {
 	f := revoked{merged: new(bool)}
 	d := &Doer{Forge: func(context.Context, string) (Forge, error) { return f, nil }}
-	got, err := d.Merge(t.Context(), cruise.MergeIn{PR: 7, Head: "c1", Base: "main",
+	got, err := d.Merge(t.Context(), cruise.MergeIn{Where: cruise.Where{PR: 7}, Head: "c1", Base: "main",
 		Approval: cruise.Approval{Name: "ann", Comment: "review-1", Commit: "c1"}})
 	if err != nil || got.Lost == "" || *f.merged {
 		t.Errorf("%+v, merged %v: %v", got, *f.merged, err)
@@ -120,7 +120,8 @@ func TestAHeadThatIsInTheBaseIsMerged(t *testing.T) {
 		f := cutOff{t: t, g: g, pull: forge.Pull{State: forge.Open, Draft: c.draft, Mergeable: forge.MergeClean,
 			Head: forge.Branch{Commit: head}, Base: forge.Branch{Name: "main"}}}
 		d := &Doer{Data: t.TempDir(), Forge: func(context.Context, string) (Forge, error) { return f, nil }}
-		got, err := d.Merge(t.Context(), cruise.MergeIn{Phase: "a", Repo: g.Dir, PR: 7, Head: head, Base: "main",
+		got, err := d.Merge(t.Context(), cruise.MergeIn{Where: cruise.Where{Phase: "a", Repo: g.Dir, PR: 7}, Head: head,
+			Base:     "main",
 			Approval: cruise.Approval{Commit: head}, Workspace: cruise.Workspace{Session: "feedbeef", Base: base}})
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v", name, got, err)

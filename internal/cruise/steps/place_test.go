@@ -57,7 +57,7 @@ func TestWhatACheckLooksAtIsHeldByItsPlace(t *testing.T) {
 			since := g.Commit("work", "own_test.go", goTest)
 			c.does(g)
 			d := &Doer{Data: t.TempDir(), Sessions: workspace{tip: g.Git("rev-parse", "HEAD")}}
-			p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Phase: "a", Repo: g.Dir, Since: since,
+			p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Where: cruise.Where{Phase: "a", Repo: g.Dir}, Since: since,
 				Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}))(t)
 			got := ""
 			for _, h := range p.Holds {

@@ -34,7 +34,7 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 	rec.News = News(was, in.State)
 	same := bytes.Equal(before.State, rec.State) && !before.Ended
 	if rec.Ended {
-		unread, err := d.Inbox.end(ctx, rec, in.State.Seen, in.Last)
+		unread, err := d.Inbox.end(ctx, rec, in.State.Inbox.Events, in.Last)
 		if err != nil || unread {
 			return cruise.Saved{Unread: unread}, temporary(err)
 		}
@@ -63,7 +63,8 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 		ID: id, Repo: cmp.Or(st.Spec.Remote, st.Spec.Repo), Branch: st.Meta.Branch, Kind: string(st.Kind),
 		Stage: string(st.Stage),
 		Ended: st.Stage == cruise.StageEnded,
-		Title: st.Meta.Title, Cost: st.Cost, Estimate: st.Estimate, Created: st.Started, Updated: now, State: data,
+		Title: st.Meta.Title, Cost: st.Spent.Cost, Estimate: st.Spent.Estimate, Created: st.Started, Updated: now,
+		State: data,
 	}
 	if p.Title == "" {
 		p.Title = short(st.Spec.Task)
@@ -92,27 +93,27 @@ func News(was, is cruise.State) []string {
 	if was.PR != nil && is.Meta.Branch != was.Meta.Branch {
 		lines = append(lines, fmt.Sprintf("branch %s is called %s now", was.Meta.Branch, is.Meta.Branch))
 	}
-	if is.Onto != was.Onto && is.Behind() {
-		lines = append(lines, fmt.Sprintf("branch %s has moved to %s", is.Target, git.Short(is.Onto)))
+	if is.Base.Commit != was.Base.Commit && is.Behind() {
+		lines = append(lines, fmt.Sprintf("branch %s has moved to %s", is.Base.Branch, git.Short(is.Base.Commit)))
 	}
 	if is.PR != nil && was.PR == nil {
 		lines = append(lines, "pull request "+is.PR.URL)
 	}
 	lines = append(lines, saidNews(was, is)...)
-	if is.Question != was.Question && is.Question != "" {
-		lines = append(lines, "asks: "+is.Question)
+	if is.Ask.Question != was.Ask.Question && is.Ask.Question != "" {
+		lines = append(lines, "asks: "+is.Ask.Question)
 	}
-	if is.Trouble != was.Trouble && is.Trouble != "" {
-		lines = append(lines, "trouble: "+is.Trouble)
+	if is.Waiting.Trouble != was.Waiting.Trouble && is.Waiting.Trouble != "" {
+		lines = append(lines, "trouble: "+is.Waiting.Trouble)
 	}
-	if is.Waits != was.Waits && is.Waits != "" {
-		lines = append(lines, "waits for "+is.Waits)
+	if is.Waiting.For != was.Waiting.For && is.Waiting.For != "" {
+		lines = append(lines, "waits for "+is.Waiting.For)
 	}
 	if is.Paused != was.Paused {
 		lines = append(lines, map[bool]string{true: "paused", false: "goes on"}[is.Paused])
 	}
-	if len(is.Held) > len(was.Held) {
-		lines = append(lines, "waiting for you: "+unit.Count(len(is.Held), "comment")+" of strangers; accept one with "+
+	if len(is.Inbox.Held) > len(was.Inbox.Held) {
+		lines = append(lines, "waiting for you: "+unit.Count(len(is.Inbox.Held), "comment")+" of strangers; accept one with "+
 			"`cco cruise fix --accept ID`")
 	}
 	if is.End != was.End && is.End != "" {
@@ -123,8 +124,8 @@ func News(was, is cruise.State) []string {
 
 // saidNews says in lines what reviewers, people and fixers have said between two states.
 func saidNews(was, is cruise.State) (lines []string) {
-	for _, j := range is.Judgements {
-		if !slices.ContainsFunc(was.Judgements, func(o cruise.Judgement) bool {
+	for _, j := range is.Review.Judgements {
+		if !slices.ContainsFunc(was.Review.Judgements, func(o cruise.Judgement) bool {
 			return o.Domain == j.Domain && o.Head == j.Head && o.Verdict == j.Verdict
 		}) {
 			lines = append(lines, fmt.Sprintf("%s of %s by %s", cmp.Or(string(j.Verdict), "a failed review"),
@@ -211,11 +212,11 @@ const sealUse = "phase state"
 
 // seal adds a state to its readable copy. What strangers wrote stays out: it must not reach agents.
 func (s *Shown) seal(key forge.Key, st cruise.State) error {
-	held := make([]cruise.Comment, 0, len(st.Held))
-	for _, c := range st.Held {
+	held := make([]cruise.Comment, 0, len(st.Inbox.Held))
+	for _, c := range st.Inbox.Held {
 		held = append(held, cruise.Comment{ID: c.ID})
 	}
-	st.Held, st.Workspace = held, cruise.Workspace{}
+	st.Inbox.Held, st.Workspace = held, cruise.Workspace{}
 	data, err := json.Marshal(st)
 	if err != nil {
 		return err
@@ -239,9 +240,10 @@ func Show(id string, st cruise.State) Shown {
 	s := Shown{
 		Phase: string(st.Kind), ID: id, Stage: string(st.Stage), Task: st.Spec.Task, SandboxPath: st.Workspace.Path,
 		Branch:       st.Meta.Branch,
-		LastActivity: st.LastActivity, Backoff: int(st.Backoff.Interval() / time.Second),
+		LastActivity: st.LastActivity, Backoff: int(st.Looks.Backoff.Interval() / time.Second),
 		Pending: []string{},
-		Rounds:  st.Round, CostSoFar: st.Cost, Estimate: st.Estimate, BaseCommit: st.Workspace.Base, HeadCommit: st.Head,
+		Rounds:  st.Round, CostSoFar: st.Spent.Cost, Estimate: st.Spent.Estimate, BaseCommit: st.Workspace.Base,
+		HeadCommit:    st.Head.Commit,
 		PlanInTheRepo: st.Plan,
 	}
 	if st.PR != nil {
@@ -266,7 +268,8 @@ func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) err
 	before, after := Show(phase, was), Show(phase, is)
 	a, errA := json.Marshal(before)
 	b, errB := json.Marshal(after)
-	if errA == nil && errB == nil && string(a) == string(b) && was.Mark == is.Mark && len(was.Held) == len(is.Held) {
+	if errA == nil && errB == nil && string(a) == string(b) && was.Inbox.Mark == is.Inbox.Mark &&
+		len(was.Inbox.Held) == len(is.Inbox.Held) {
 		return nil
 	}
 	key, err := forge.OpenKey(d.Data)

@@ -54,7 +54,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 
 func TestTheLogHasVerdictsFindingsAndAnswers(t *testing.T) {
 	var was, is cruise.State
-	is.Judgements = []cruise.Judgement{{Domain: "Security", Verdict: cruise.NeedsChanges, Head: "c0ffee"},
+	is.Review.Judgements = []cruise.Judgement{{Domain: "Security", Verdict: cruise.NeedsChanges, Head: "c0ffee"},
 		{Domain: "Polish", Head: "c0ffee"}}
 	is.Ledger.Raise(cruise.Finding{Domain: "Security", Text: "quote it"})
 	id := is.Ledger.Findings[0].ID
@@ -63,7 +63,7 @@ func TestTheLogHasVerdictsFindingsAndAnswers(t *testing.T) {
 	if got := saidNews(was, is); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	was.Judgements, was.Ledger.Findings = is.Judgements, slices.Clone(is.Ledger.Findings)
+	was.Review.Judgements, was.Ledger.Findings = is.Review.Judgements, slices.Clone(is.Ledger.Findings)
 	if got := saidNews(was, is); got != nil {
 		t.Errorf("twice: %q", got)
 	}

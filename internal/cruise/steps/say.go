@@ -235,6 +235,18 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 	return news, nil
 }
 
+// Sort asks a model what a comment is. What no model says is not known.
+func (d *Doer) Sort(ctx context.Context, in cruise.SortIn) (cruise.Sort, error) {
+	answer, err := d.Ask(ctx, in.Worker, cruise.SortPrompt(in.Text))
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		d.log(ctx, in.Phase, "no model sorts what was said, so it is work: "+err.Error())
+	}
+	return cruise.ParseSort(answer), nil
+}
+
 // Bounded cuts a stranger's comment: it is recorded with the phase's steps, and strangers can write a lot.
 func Bounded(c cruise.Comment) cruise.Comment {
 	if len(c.Body) > maxStranger {
@@ -272,8 +284,9 @@ func CommentOf(c forge.Comment) cruise.Comment {
 		_, _ = sum.Write([]byte(c.Body))
 		out.ID = fmt.Sprintf("%s%s%d-%08x", c.ID, edited, c.Updated.Unix(), sum.Sum32())
 	}
-	if c.Kind == forge.InReview && c.State == forge.ReviewApproved {
-		out.State = cruise.ReviewApproved
+	if c.Kind == forge.InReview {
+		out.State = map[forge.CommentState]cruise.ReviewState{forge.ReviewApproved: cruise.ReviewApproved,
+			forge.ReviewChanges: cruise.ReviewWants}[c.State]
 	}
 	return out
 }

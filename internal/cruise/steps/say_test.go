@@ -66,10 +66,11 @@ func TestAnAnswerToWhatWasDeletedGoesBelowOrNowhere(t *testing.T) {
 	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
 	defer func() { _ = db.Close() }()
 	d := &Doer{Store: db, Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
-	err := d.Answer(t.Context(), cruise.AnswerIn{Phase: "aaaaaaaa", PR: 1, Round: 1, Answers: []cruise.Reply{
-		{Finding: "f1", Comment: "line-1", Text: "Done in c1", Resolve: true, Commit: true},
-		{Finding: "f2", Comment: "line-2~7", Text: "Declined: no", Resolve: true},
-	}})
+	err := d.Answer(t.Context(), cruise.AnswerIn{Where: cruise.Where{Phase: "aaaaaaaa", PR: 1}, Round: 1,
+		Answers: []cruise.Reply{
+			{Finding: "f1", Comment: "line-1", Text: "Done in c1", Resolve: true, Commit: true},
+			{Finding: "f2", Comment: "line-2~7", Text: "Declined: no", Resolve: true},
+		}})
 	if err != nil || len(g.said) != 1 || !strings.Contains(g.said[0].Body, "Done in c1") ||
 		!strings.Contains(g.said[0].Body, "f1") {
 		t.Errorf("%+v: %v", g.said, err)
@@ -87,7 +88,7 @@ func TestAnAnswerHasTheNameOfItsKind(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	d := &Doer{Store: db, Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return g, nil }}
 	for _, kind := range []cruise.Kind{"", cruise.Building} {
-		must.Do(t, d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", PR: 1, Round: 1, Kind: kind,
+		must.Do(t, d.Answer(t.Context(), cruise.AnswerIn{Where: cruise.Where{Phase: "a", PR: 1}, Round: 1, Kind: kind,
 			Answers: []cruise.Reply{{Finding: "f1", Comment: "comment-1", Text: "x"}}}))
 	}
 	if g.said[0].Key == g.said[1].Key {
@@ -122,7 +123,7 @@ func TestALookRemovesWhatWasSaidTwice(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	d := &Doer{Store: db, Now: time.Now, Forge: func(context.Context, string) (Forge, error) { return w, nil },
 		Watch: &Watcher{Now: time.Now}}
-	news, err := d.Look(t.Context(), cruise.LookIn{Phase: "a", Repo: "r", PR: 1})
+	news, err := d.Look(t.Context(), cruise.LookIn{Where: cruise.Where{Phase: "a", Repo: "r", PR: 1}})
 	var left []string
 	for _, c := range news.Comments {
 		left = append(left, c.ID)

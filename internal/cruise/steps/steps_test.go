@@ -95,7 +95,8 @@ func TestOneLookServesAllPhasesOfARepository(t *testing.T) {
 	f := &polls{}
 	look := func(phase string, pr int, mark string) forge.News {
 		t.Helper()
-		n := must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Mark: mark}))(t)
+		n := must.Get(w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: phase, Repo: "/r", PR: pr},
+			Mark: mark}))(t)
 		return n
 	}
 	look("a", 1, "")
@@ -124,7 +125,8 @@ func TestOneLookServesAllPhasesOfARepository(t *testing.T) {
 	}
 	f.err = &forge.UnavailableError{Host: "h"}
 	now = now.Add(5 * time.Second)
-	if _, err := w.look(t.Context(), f, cruise.LookIn{Phase: "b", Repo: "/r", PR: 2, Mark: "m2"}); err == nil {
+	if _, err := w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: "b", Repo: "/r", PR: 2},
+		Mark: "m2"}); err == nil {
 		t.Error("a forge that is down has no news")
 	}
 }
@@ -137,7 +139,8 @@ func TestWhatOthersLooksBringAddsUp(t *testing.T) {
 	f := &polls{}
 	look := func(phase string, pr int, mark string) forge.News {
 		t.Helper()
-		return must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Mark: mark}))(t)
+		return must.Get(w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: phase, Repo: "/r", PR: pr},
+			Mark: mark}))(t)
 	}
 	look("a", 1, "m0")
 	said := func(n int) {
@@ -178,13 +181,14 @@ func TestALookIsGivenUpWhileAnotherHangs(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := w.look(ctx, f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1})
+		_, err := w.look(ctx, f, cruise.LookIn{Where: cruise.Where{Phase: "a", Repo: "/r", PR: 1}})
 		done <- err
 	}()
 	<-hangs
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := w.look(soon, f, cruise.LookIn{Phase: "b", Repo: "/r", PR: 2}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := w.look(soon, f, cruise.LookIn{Where: cruise.Where{Phase: "b", Repo: "/r", PR: 2}}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("it gave up: %v", err)
 	}
 	stop()
@@ -212,7 +216,7 @@ func TestAMergeIsToldOfUntilItIsTakenIn(t *testing.T) {
 	f := &polls{news: []forge.News{{Number: 1, Mark: "m", Pull: forge.Pull{State: forge.Merged}}}}
 	d := &Doer{Watch: w, Forge: func(context.Context, string) (Forge, error) { return f, nil }}
 	for n := range 3 {
-		got, err := d.Look(t.Context(), cruise.LookIn{Phase: "a", Repo: "/r", PR: 1, Mark: "m"})
+		got, err := d.Look(t.Context(), cruise.LookIn{Where: cruise.Where{Phase: "a", Repo: "/r", PR: 1}, Mark: "m"})
 		if err != nil || got.State != cruise.PullMerged {
 			t.Errorf("look %d: %+v, %v", n, got, err)
 		}
@@ -226,7 +230,8 @@ func TestALookThatIsAskedForIsANewOne(t *testing.T) {
 	f := &polls{}
 	look := func(phase string, pr int, ask bool) forge.News {
 		t.Helper()
-		n := must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Now: ask}))(t)
+		n := must.Get(w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: phase, Repo: "/r", PR: pr},
+			Now: ask}))(t)
 		return n
 	}
 	look("a", 1, false)
@@ -244,7 +249,7 @@ func TestWhatAnothersLookBroughtIsNotReadAgain(t *testing.T) {
 	w := &Watcher{Now: func() time.Time { return time.Unix(100, 0) }}
 	f := &polls{}
 	look := func(phase string, pr int, now bool) (forge.News, error) {
-		return w.look(t.Context(), f, cruise.LookIn{Phase: phase, Repo: "/r", PR: pr, Now: now})
+		return w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: phase, Repo: "/r", PR: pr}, Now: now})
 	}
 	must.Get(look("a", 1, false))(t)
 	f.news = []forge.News{{Number: 1, Mark: "m1", Comments: []forge.Comment{{ID: "c1"}}}}
@@ -290,7 +295,8 @@ func TestOneReadingOfChecksServesAllPhasesOfARepository(t *testing.T) {
 	f := &checked{all: map[int]forge.CheckState{}}
 	ask := func(pr int, within time.Duration) forge.CheckState {
 		t.Helper()
-		got := must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Phase: fmt.Sprint(pr), Repo: "/r", PR: pr,
+		got := must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Where: cruise.Where{Phase: fmt.Sprint(pr), Repo: "/r",
+			PR: pr},
 			Within: within}))(t)
 		return got.All[0].State
 	}
@@ -322,7 +328,7 @@ func TestReadingsOfChecksAreBounded(t *testing.T) {
 		f.asked = nil
 		for range 720 {
 			now = now.Add(5 * time.Second)
-			must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Repo: "/r", Within: 5 * time.Second}))(t)
+			must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Where: cruise.Where{Repo: "/r"}, Within: 5 * time.Second}))(t)
 		}
 		return len(f.asked)
 	}
@@ -335,7 +341,7 @@ func TestReadingsOfChecksAreBounded(t *testing.T) {
 	for i := range 100 {
 		f.all[0] = []forge.CheckState{forge.ChecksPending, forge.ChecksPassed}[i%2]
 		now = now.Add(rarely)
-		must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Repo: "/r", Within: rarely}))(t)
+		must.Get(w.checks(t.Context(), f, cruise.ChecksIn{Where: cruise.Where{Repo: "/r"}, Within: rarely}))(t)
 	}
 	if n := hour(); n > 2*spares+5 {
 		t.Errorf("%d after many changes", n)
@@ -351,10 +357,11 @@ func TestARequestThatWasDeletedHidesNoOther(t *testing.T) {
 	w := &Watcher{Now: func() time.Time { now = now.Add(5 * time.Second); return now }}
 	f := &polls{gone: 1, news: []forge.News{{Number: 2, Mark: "m"}}}
 	for range 2 {
-		if _, err := w.look(t.Context(), f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1}); err == nil {
+		if _, err := w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: "a", Repo: "/r", PR: 1}}); err == nil {
 			t.Error("a request that is gone has news")
 		}
-		if n, err := w.look(t.Context(), f, cruise.LookIn{Phase: "b", Repo: "/r", PR: 2}); err != nil || n.Mark != "m" {
+		if n, err := w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: "b", Repo: "/r",
+			PR: 2}}); err != nil || n.Mark != "m" {
 			t.Errorf("%+v, %v", n, err)
 		}
 	}
@@ -429,15 +436,24 @@ func TestEveryStepWaitsForWhatIsMissingShortlyAfterAPush(t *testing.T) {
 	}}
 	must.Do(t, d.NotePush("a"))
 	for name, do := range map[string]func() error{
-		"say":   func() error { return d.Say(t.Context(), cruise.SayIn{Phase: "a"}) },
-		"check": func() error { _, err := d.Check(t.Context(), cruise.CheckIn{Phase: "a"}); return err },
-		"merge": func() error { _, err := d.Merge(t.Context(), cruise.MergeIn{Phase: "a"}); return err },
-		"base":  func() error { _, err := d.Base(t.Context(), cruise.BaseIn{Phase: "a"}); return err },
-		"ready": func() error { return d.Ready(t.Context(), cruise.ReadyIn{Phase: "a"}) },
-		"answer": func() error {
-			return d.Answer(t.Context(), cruise.AnswerIn{Phase: "a", Answers: []cruise.Reply{{}}})
+		"say": func() error { return d.Say(t.Context(), cruise.SayIn{Where: cruise.Where{Phase: "a"}}) },
+		"check": func() error {
+			_, err := d.Check(t.Context(), cruise.CheckIn{Where: cruise.Where{Phase: "a"}})
+			return err
 		},
-		"hands": func() error { _, err := d.Hands(t.Context(), cruise.HandsIn{Phase: "a"}); return err },
+		"merge": func() error {
+			_, err := d.Merge(t.Context(), cruise.MergeIn{Where: cruise.Where{Phase: "a"}})
+			return err
+		},
+		"base":  func() error { _, err := d.Base(t.Context(), cruise.Where{Phase: "a"}); return err },
+		"ready": func() error { return d.Ready(t.Context(), cruise.Where{Phase: "a"}) },
+		"answer": func() error {
+			return d.Answer(t.Context(), cruise.AnswerIn{Where: cruise.Where{Phase: "a"}, Answers: []cruise.Reply{{}}})
+		},
+		"hands": func() error {
+			_, err := d.Hands(t.Context(), cruise.HandsIn{Where: cruise.Where{Phase: "a"}})
+			return err
+		},
 	} {
 		if _, ok := errors.AsType[*cruise.Temporary](do()); !ok {
 			t.Errorf("%s asks: %v", name, do())
@@ -451,7 +467,7 @@ func TestAClockThatIsSetBackStopsNoLooking(t *testing.T) {
 	w := &Watcher{Now: func() time.Time { return now }}
 	f := &polls{}
 	for range 2 {
-		must.Get(w.look(t.Context(), f, cruise.LookIn{Phase: "a", Repo: "/r", PR: 1}))(t)
+		must.Get(w.look(t.Context(), f, cruise.LookIn{Where: cruise.Where{Phase: "a", Repo: "/r", PR: 1}}))(t)
 		now = now.Add(-24 * time.Hour)
 	}
 	if len(f.asked) != 2 {

@@ -173,7 +173,7 @@ func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Associa
 	return forge.AssociationNone, nil
 }
 
-// permission asks what somebody may do. Gitea tells that only to administrators of the repository, and to everyone about
+// permission asks what somebody may do. Gitea tells that only to administrators of the repository, and to everyone of
 // themselves.
 func (f *Forge) permission(ctx context.Context, login string) (string, error) {
 	if strings.EqualFold(login, f.remote.Owner) {

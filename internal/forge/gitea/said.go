@@ -83,7 +83,8 @@ func (f *Forge) withReviews(ctx context.Context, number int, all []actor.Said, r
 
 // issueComments reads the comments below a pull request. Gitea gives them all at once.
 func (f *Forge) issueComments(ctx context.Context, number int) ([]actor.Said, error) {
-	list, _, err := f.author.at(ctx).ListIssueComments(f.remote.Owner, f.remote.Name, int64(number), sdk.ListIssueCommentOptions{})
+	list, _, err := f.author.at(ctx).ListIssueComments(f.remote.Owner, f.remote.Name, int64(number),
+		sdk.ListIssueCommentOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read comments of pull request %d: %w", number, err)
 	}
@@ -212,7 +213,8 @@ func linesOf(hunk string, old bool) (lines []string) {
 }
 
 func (f *Forge) diff(ctx context.Context, number int) (forge.Diff, error) {
-	text, _, err := f.author.at(ctx).GetPullRequestDiff(f.remote.Owner, f.remote.Name, int64(number), sdk.PullRequestDiffOptions{})
+	text, _, err := f.author.at(ctx).GetPullRequestDiff(f.remote.Owner, f.remote.Name, int64(number),
+		sdk.PullRequestDiffOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read the diff of pull request %d: %w", number, err)
 	}

@@ -290,7 +290,8 @@ func (f *Forge) gather(ctx context.Context, s *pollState, watched []forge.Watche
 	return news, nil
 }
 
-func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []actor.Said, t talk, behind bool) (forge.News, error) {
+func (f *Forge) newsOf(ctx context.Context, w forge.Watched, said []actor.Said, t talk,
+	behind bool) (forge.News, error) {
 	n := forge.News{Number: w.Number}
 	if behind {
 		s, err := f.Said(ctx, w.Number, w.Since)

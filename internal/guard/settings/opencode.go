@@ -20,7 +20,7 @@ var opencodePlugin string
 func opencodeManaged(a *Adapter, h Hook) []File {
 	r := a.row()
 	said := strings.NewReplacer("COMMAND", compact(h.command(a.agent)), "EVENT", compact(r.Event),
-		"IDLE", compact(r.TurnEnds), "MILLISECONDS", strconv.Itoa(hookSeconds*1000))
+		"IDLE", compact(r.TurnEnds), "TURNS", strconv.FormatBool(h.Turns), "MILLISECONDS", strconv.Itoa(hookSeconds*1000))
 	plugin := path.Join(path.Dir(r.Managed), "cco-guard.js")
 	return []File{
 		{r.Managed, []byte(compact(map[string]any{"plugin": []string{"file://" + plugin}}) + "\n"), 0o644},

@@ -84,6 +84,8 @@ func Main(args []string) int {
 		return 0
 	case "aside":
 		return aside()
+	case "record":
+		return record(args[1:])
 	case "git":
 		return gitwrap.Main(args)
 	case "guest":
@@ -127,6 +129,19 @@ func aside() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := inside.Aside(ctx, os.Stdin, os.Stdout); err != nil {
+		return fail(1, err)
+	}
+	return 0
+}
+
+// record copies what an agent's CLI writes down.
+func record(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(args) != 1 {
+		return fail(2, errors.New("record needs one pattern"))
+	}
+	if err := inside.Record(ctx, args[0], os.Stdout); err != nil {
 		return fail(1, err)
 	}
 	return 0

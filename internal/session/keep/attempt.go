@@ -70,7 +70,9 @@ func (r *run) attempt(ctx context.Context) ending {
 	var fin event.Finished
 	var err error
 	if r.order.Interactive {
+		ended := a.follow(ctx)
 		err = r.onTerminal(ctx, r.exec(cmd))
+		ended()
 		fin.Session = a.conversation(cmd)
 	} else {
 		fin, err = a.headless(ctx, r.exec(cmd))

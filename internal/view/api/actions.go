@@ -1,10 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -20,36 +20,56 @@ import (
 	"github.com/cco-dev/cco/internal/unit"
 )
 
-// answer is `cco answer --detach`.
-func answer(ctx context.Context, j *job, r *http.Request, in Words) error {
-	cfg, err := j.Config()
-	if err != nil {
-		return err
-	}
-	id := r.PathValue("id")
-	rec, live, err := j.sessions.HandOff().Answer(ctx, id, func(string) (string, error) {
-		return in.Text, j.same(ctx, id, in.Seen)
-	}, j.RunOptions(cfg))
-	if err != nil {
-		return err
-	}
-	j.say("session %s %s", rec.ID, map[bool]string{true: "has your answer", false: "goes on"}[live])
-	return nil
-}
+// bound is the body of an action on a session or a phase that somebody has looked at. It is refused if that is another
+// by now.
+type bound interface{ looked() string }
 
-// same makes sure that a session is as it was when somebody decided on it.
-func (j *job) same(ctx context.Context, id, seen string) error {
-	v, err := j.sessions.Get(ctx, id)
+func (b Words) looked() string  { return b.Seen }
+func (b GoOn) looked() string   { return b.Seen }
+func (b Seen) looked() string   { return b.Seen }
+func (b Send) looked() string   { return b.Seen }
+func (b Resume) looked() string { return b.Seen }
+
+const changed = "it is no longer what you looked at: look at it again"
+
+// same makes sure that what an action is about is as it was when somebody decided on it.
+func (j *job) same(ctx context.Context, seen string) error {
+	p, st, err := j.Load(ctx, j.id)
+	if err == nil && seenIn(p.ID, st) != seen {
+		return &phases.StateError{ID: p.ID, Why: changed}
+	}
+	if err == nil || j.ofPhase {
+		return err
+	}
+	v, err := j.sessions.Get(ctx, j.id)
 	if err == nil && seenOf(v) != seen {
-		err = &session.StateError{ID: id, State: v.State, Why: changed}
+		err = &session.StateError{ID: j.id, State: v.State, Why: changed}
 	}
 	return err
 }
 
-const changed = "it is no longer what you looked at: look at it again"
+// did says what was done, if it was.
+func (j *job) did(err error, format string, args ...any) error {
+	if err == nil {
+		j.say(format, args...)
+	}
+	return err
+}
+
+// answer is `cco answer --detach`.
+func answer(ctx context.Context, j *job, in Words) error {
+	cfg, err := j.Config()
+	if err != nil {
+		return err
+	}
+	rec, live, err := j.sessions.HandOff().Answer(ctx, j.id, func(string) (string, error) {
+		return in.Text, j.same(ctx, in.Seen) // nobody else answers meanwhile
+	}, j.RunOptions(cfg))
+	return j.did(err, "session %s %s", rec.ID, map[bool]string{true: "has your answer", false: "goes on"}[live])
+}
 
 // goOn is `cco box push --continue --detach`.
-func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
+func goOn(ctx context.Context, j *job, in GoOn) error {
 	cfg, err := j.Config()
 	if err != nil {
 		return err
@@ -57,93 +77,52 @@ func goOn(ctx context.Context, j *job, r *http.Request, in GoOn) error {
 	if in.MaxCost < 0 || in.MaxTokens < 0 {
 		return app.Usagef("a limit can't be negative")
 	}
-	if err := j.same(ctx, r.PathValue("id"), in.Seen); err != nil {
-		return err
-	}
 	o := j.RunOptions(cfg)
-	o.Agent, o.Model, o.Resume, o.Message = "", "", r.PathValue("id"), strings.TrimSpace(in.Text)
-	if in.MaxCost > 0 {
-		o.Limits.RunCost = in.MaxCost
-	}
-	if in.MaxTokens > 0 {
-		o.Limits.RunTokens = in.MaxTokens
-	}
+	o.Agent, o.Model, o.Resume, o.Message = "", "", j.id, strings.TrimSpace(in.Text)
+	o.Limits.RunCost = cmp.Or(in.MaxCost, o.Limits.RunCost)
+	o.Limits.RunTokens = cmp.Or(in.MaxTokens, o.Limits.RunTokens)
 	rec, err := j.Push(ctx, j.sessions, cfg, o, app.PlainBox)
-	if err == nil {
-		j.say("session %s goes on", rec.ID)
-	}
-	return err
+	return j.did(err, "session %s goes on", rec.ID)
 }
 
 // sayWords is `cco box say`.
-func sayWords(ctx context.Context, j *job, r *http.Request, in Words) error {
-	id := r.PathValue("id")
-	if err := j.same(ctx, id, in.Seen); err != nil {
-		return err
-	}
-	later, err := j.sessions.Say(ctx, id, in.Text)
-	if err == nil {
-		j.say("%s", map[bool]string{true: "it is told at its next turn", false: "it is told"}[later])
-	}
-	return err
+func sayWords(ctx context.Context, j *job, in Words) error {
+	later, err := j.sessions.Say(ctx, j.id, in.Text)
+	return j.did(err, "it is told%s", map[bool]string{true: " at its next turn"}[later])
 }
 
 // later is `cco attention --later`.
-func later(ctx context.Context, j *job, r *http.Request, in Seen) error {
-	id := r.PathValue("id")
-	if p, st, err := j.Load(ctx, id); err == nil {
-		if seenIn(p.ID, st) != in.Seen {
-			return &phases.StateError{ID: p.ID, Why: changed}
-		}
-	} else if err := j.same(ctx, id, in.Seen); err != nil {
-		return err
-	}
-	id, err := j.sessions.Looking().Later(ctx, id)
-	if err == nil {
-		j.say("%s is hidden until something changes", id)
-	}
-	return err
+func later(ctx context.Context, j *job, _ Seen) error {
+	id, err := j.sessions.Looking().Later(ctx, j.id)
+	return j.did(err, "%s is hidden until something changes", id)
 }
 
 // discard is `cco box prune --force` for one session.
-func discard(ctx context.Context, j *job, r *http.Request, in Seen) error {
-	id := r.PathValue("id")
-	if err := j.same(ctx, id, in.Seen); err != nil {
-		return err
-	}
-	v, err := j.sessions.Get(ctx, id)
+func discard(ctx context.Context, j *job, _ Seen) error {
+	v, err := j.sessions.Get(ctx, j.id)
 	if err == nil && v.Live() {
-		err = &session.StateError{ID: id, State: v.State, Why: "it is at work"}
+		err = &session.StateError{ID: j.id, State: v.State, Why: "it is at work"}
 	}
-	var free, kept []session.Remains
-	if err == nil {
-		free, kept, err = j.sessions.Keeping().Remains(ctx, session.PruneOptions{IDs: []string{id}, Force: true})
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(kept) > 0:
-		return &session.StateError{ID: id, State: v.State, Why: kept[0].Why}
 	}
-	_, err = j.sessions.Keeping().Prune(ctx, free)
+	free, kept, err := j.sessions.Keeping().Remains(ctx, session.PruneOptions{IDs: []string{j.id}, Force: true})
+	if len(kept) > 0 {
+		err = &session.StateError{ID: j.id, State: v.State, Why: kept[0].Why}
+	}
 	if err == nil {
-		j.say("session %s is thrown away; `cco box restore %[1]s` brings it back", id)
+		_, err = j.sessions.Keeping().Prune(ctx, free)
 	}
-	return err
+	return j.did(err, "session %s is thrown away; `cco box restore %[1]s` brings it back", j.id)
 }
 
 // kill is `cco box kill`.
-func kill(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
-	id := r.PathValue("id")
-	if err := j.sessions.Kill(ctx, id); err != nil {
-		return err
-	}
-	j.say("session %s killed; its work is kept", id)
-	return nil
+func kill(ctx context.Context, j *job, _ Nothing) error {
+	return j.did(j.sessions.Kill(ctx, j.id), "session %s killed; its work is kept", j.id)
 }
 
 // pull is `cco box pull`. Nobody is asked on the way: what needs consent is named in accept, after it was seen.
-func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
+func pull(ctx context.Context, j *job, in Pull) error {
 	cfg, err := j.Config()
 	if err != nil {
 		return err
@@ -157,7 +136,7 @@ func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
 	if len(o.Gate.Accept) > 0 && o.Seen == "" {
 		return app.Usagef("accept: seen must name the changes that were looked at")
 	}
-	p, err := j.sessions.HandOff().Pull(ctx, r.PathValue("id"), o)
+	p, err := j.sessions.HandOff().Pull(ctx, j.id, o)
 	if err != nil && !p.Moved {
 		return err
 	}
@@ -185,97 +164,80 @@ func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
 }
 
 // send gives a phase an event, and says so.
-func send(ctx context.Context, j *job, r *http.Request, ev cruise.Event, says string) error {
-	if r.PathValue("id") == "" {
-		return app.Usagef("which phase?")
-	}
-	p, err := j.Send(ctx, r.PathValue("id"), ev)
-	if err == nil {
-		j.say("phase %s %s", p.ID, says)
-	}
-	return err
+func send(ctx context.Context, j *job, ev cruise.Event, says string) error {
+	p, err := j.Send(ctx, j.id, ev)
+	return j.did(err, "phase %s %s", p.ID, says)
 }
 
-func pause(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
-	return send(ctx, j, r, cruise.Event{Kind: cruise.EventPause}, "pauses")
+func pause(ctx context.Context, j *job, _ Nothing) error {
+	return send(ctx, j, cruise.Event{Kind: cruise.EventPause}, "pauses")
 }
 
-func resumePhase(ctx context.Context, j *job, r *http.Request, in Resume) error {
+func resumePhase(ctx context.Context, j *job, in Resume) error {
 	if in.MoreCost < 0 || in.MoreRounds < 0 {
 		return app.Usagef("a limit can't be negative")
 	}
-	const usual = 5 // as `cco cruise resume`
-	if in.MoreRounds == 0 {
-		in.MoreRounds = usual
-	}
-	was, st, err := j.Load(ctx, r.PathValue("id"))
+	_, st, err := j.Load(ctx, j.id)
 	if err != nil {
 		return err
 	}
-	id := was.ID
 	// To go on is the answer, to what was looked at and nothing else.
 	take := cruise.Side(in.Take)
 	switch {
 	case take != "" && take != cruise.Theirs && take != cruise.Ours:
 		return app.Usagef("take is theirs or ours")
-	case seenIn(id, st) != in.Seen, take != "" && asks(st) != asksSide:
-		return &phases.StateError{ID: id, Why: changed}
+	case take != "" && asks(st) != asksSide:
+		return &phases.StateError{ID: j.id, Why: changed}
 	case in.Over != "" && !slices.Contains(st.InTheWay(), in.Over):
-		return &phases.StateError{ID: id, Why: "its merge waits for no request of " + safetext.Line(in.Over)}
+		return &phases.StateError{ID: j.id, Why: "its merge waits for no request of " + safetext.Line(in.Over)}
 	}
-	p, err := j.Resume(ctx, r.PathValue("id"), cruise.Event{Kind: cruise.EventResume, MoreRounds: in.MoreRounds,
+	const usual = 5 // as `cco cruise resume`
+	p, err := j.Resume(ctx, j.id, cruise.Event{Kind: cruise.EventResume, MoreRounds: cmp.Or(in.MoreRounds, usual),
 		MoreCost: in.MoreCost, Take: take, Over: in.Over})
-	if err == nil {
-		j.say("phase %s goes on", p.ID)
-	}
-	return err
+	return j.did(err, "phase %s goes on", p.ID)
 }
 
-func fix(ctx context.Context, j *job, r *http.Request, in Fix) error {
-	p, st, err := j.Load(ctx, r.PathValue("id"))
+func fix(ctx context.Context, j *job, in Fix) error {
+	_, st, err := j.Load(ctx, j.id)
+	if err == nil && st.Ask.Question != "" {
+		err = j.same(ctx, in.Seen)
+	}
 	if err != nil {
 		return err
-	}
-	if st.Question != "" && seenIn(p.ID, st) != in.Seen {
-		return &phases.StateError{ID: p.ID, Why: changed}
 	}
 	ev := cruise.Event{Kind: cruise.EventNews}
 	if strings.TrimSpace(in.Comment) != "" {
 		ev = cruise.Event{Kind: cruise.EventComment, Text: in.Comment}
 	}
-	return send(ctx, j, r, ev, "looks now")
+	return send(ctx, j, ev, "looks now")
 }
 
-func accept(ctx context.Context, j *job, r *http.Request, in Accept) error {
-	p, st, err := j.Load(ctx, r.PathValue("id"))
+func accept(ctx context.Context, j *job, in Accept) error {
+	p, st, err := j.Load(ctx, j.id)
 	if err != nil {
 		return err
 	}
-	for _, c := range st.Held {
-		if c.ID == in.Comment && seenComment(c) == in.Seen {
-			return send(ctx, j, r, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
-		}
+	read := func(c cruise.Comment) bool { return c.ID == in.Comment && seenComment(c) == in.Seen }
+	if !slices.ContainsFunc(slices.Concat(st.Inbox.Held, st.Inbox.Remarks), read) {
+		return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits with these words: look again", in.Comment)}
 	}
-	return &phases.StateError{ID: p.ID, Why: fmt.Sprintf("no comment %q waits with these words: look again", in.Comment)}
+	return send(ctx, j, cruise.Event{Kind: cruise.EventAccept, Text: in.Comment}, "looks now")
 }
 
-func cleanup(ctx context.Context, j *job, r *http.Request, in Cleanup) error {
-	return send(ctx, j, r, cruise.Event{Kind: cruise.EventCleanup, Force: in.Force}, "is being cleaned up")
+func cleanup(ctx context.Context, j *job, in Cleanup) error {
+	return send(ctx, j, cruise.Event{Kind: cruise.EventCleanup, Force: in.Force}, "is being cleaned up")
 }
 
 // watchPhases starts an engine where there is none. It answers no question and ends no pause, as `cco cruise resume
 // --all` does: who presses it has not read them all.
-func watchPhases(ctx context.Context, j *job, _ *http.Request, _ Nothing) error {
+func watchPhases(ctx context.Context, j *job, _ Nothing) error {
 	n, err := j.Watch(ctx)
-	if err == nil {
-		j.say("an engine watches; phases that live: %d", n)
-	}
-	return err
+	return j.did(err, "an engine watches; phases that live: %d", n)
 }
 
 // setLimit is `cco config set`, for limits alone. Settings that name a program, or say what may leave a box, are out of
 // reach from here, whoever sits at the page.
-func setLimit(_ context.Context, j *job, _ *http.Request, in Limit) error {
+func setLimit(_ context.Context, j *job, in Limit) error {
 	cfg, err := j.ConfigIn("")
 	if err != nil {
 		return err
@@ -290,10 +252,7 @@ func setLimit(_ context.Context, j *job, _ *http.Request, in Limit) error {
 		return &changedError{in.Name}
 	}
 	s, err := j.Set(in.Name, []string{in.Value})
-	if err == nil {
-		j.say("%s is %s", s.Name, in.Value)
-	}
-	return err
+	return j.did(err, "%s is %s", s.Name, in.Value)
 }
 
 // changedError says that a setting is another than the one that was looked at.
@@ -305,54 +264,33 @@ func (e *changedError) Error() string { return e.name + ": " + changed }
 func (*changedError) WrongState() {}
 
 // allow is `cco box net allow`, for one host: a set or a range opens many, and says more than a button can.
-func allow(ctx context.Context, j *job, r *http.Request, in Allow) error {
+func allow(ctx context.Context, j *job, in Allow) error {
 	if slices.Contains(sets.Names(), in.Host) || strings.ContainsAny(in.Host, "/*") {
 		return app.Usagef("%s is more than one host: allow it with `cco box net allow`", safetext.Line(in.Host))
 	}
-	name := r.PathValue("name")
-	_, _, err := j.Allow(ctx, name, []string{in.Host})
-	if err == nil {
-		j.say("box %s may reach %s", name, safetext.Line(in.Host))
-	}
-	return err
+	_, _, err := j.Allow(ctx, j.id, []string{in.Host})
+	return j.did(err, "box %s may reach %s", j.id, safetext.Line(in.Host))
 }
 
-func verifyBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
-	results, err := j.Verify(ctx, r.PathValue("name"))
-	if err != nil {
-		return err
-	}
+func verifyBox(ctx context.Context, j *job, _ Nothing) error {
+	results, err := j.Verify(ctx, j.id)
 	held := 0
 	for _, v := range results {
 		if v.Held {
 			held++
 		}
 	}
-	j.say("%d of %d held", held, len(results))
-	return nil
+	return j.did(err, "%d of %d held", held, len(results))
 }
 
-func startBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
-	boxes, err := j.Boxes()
-	if err == nil {
-		err = boxes.Start(ctx, r.PathValue("name"), j.IO.Progress)
-	}
-	if err == nil {
-		j.say("box %s is running", r.PathValue("name"))
-	}
-	return err
+func startBox(ctx context.Context, j *job, _ Nothing) error {
+	return j.did(j.sessions.Boxes.Start(ctx, j.id, j.IO.Progress), "box %s is running", j.id)
 }
 
-func stopBox(ctx context.Context, j *job, r *http.Request, _ Nothing) error {
-	return stopOne(ctx, j, r.PathValue("name"))
-}
+func stopBox(ctx context.Context, j *job, _ Nothing) error { return stopOne(ctx, j, j.id) }
 
 // stopOne kills the sessions of a box, so that each keeps its work, and stops the box.
 func stopOne(ctx context.Context, j *job, name string) error {
-	boxes, err := j.Boxes()
-	if err != nil {
-		return err
-	}
 	list, err := j.sessions.List(ctx, name)
 	if err != nil {
 		return err
@@ -371,15 +309,12 @@ func stopOne(ctx context.Context, j *job, name string) error {
 		}
 		wrong = errors.Join(wrong, err)
 	}
-	if err := errors.Join(wrong, boxes.Stop(ctx, name)); err != nil {
-		return err
-	}
-	j.say("box %s is stopped; %s killed, with the work kept", name, unit.Count(killed, "session"))
-	return nil
+	return j.did(errors.Join(wrong, j.sessions.Boxes.Stop(ctx, name)), "box %s is stopped; %s killed, with the work kept",
+		name, unit.Count(killed, "session"))
 }
 
 // stopAll pauses the phases, so that none starts another agent, and stops every box that runs.
-func stopAll(ctx context.Context, j *job, _ *http.Request, _ Nothing) error {
+func stopAll(ctx context.Context, j *job, _ Nothing) error {
 	list, err := j.sessions.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return err
@@ -392,24 +327,14 @@ func stopAll(ctx context.Context, j *job, _ *http.Request, _ Nothing) error {
 		if _, st, err := j.Load(ctx, p.ID); err == nil && st.Paused {
 			continue
 		}
-		if _, err := j.Send(ctx, p.ID, cruise.Event{Kind: cruise.EventPause}); err != nil {
-			wrong = errors.Join(wrong, err)
-			continue
-		}
-		j.say("phase %s pauses", p.ID)
+		_, err := j.Send(ctx, p.ID, cruise.Event{Kind: cruise.EventPause})
+		wrong = errors.Join(wrong, j.did(err, "phase %s pauses", p.ID))
 	}
-	boxes, err := j.Boxes()
-	if err != nil {
-		return err
-	}
-	all, err := boxes.List(ctx)
-	if err != nil {
-		return err
-	}
+	all, err := j.sessions.Boxes.List(ctx)
 	for _, b := range all {
 		if b.State == "running" {
 			wrong = errors.Join(wrong, stopOne(ctx, j, b.Name))
 		}
 	}
-	return wrong
+	return errors.Join(wrong, err)
 }

@@ -40,7 +40,7 @@ type Desk struct {
 	watch   watch
 	glances glances
 	streams atomic.Int64
-	started starts
+	started sync.Map // what was started, by the key of its request
 	noting  sync.Mutex
 }
 
@@ -113,17 +113,17 @@ func (d *Desk) Handler() http.Handler {
 	return mux
 }
 
-// get makes a route of a question.
-func get[T any](ask func(*Desk, context.Context, *http.Request) (T, error)) func(*Desk, http.ResponseWriter,
-	*http.Request) {
-	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
-		v, err := ask(d, r.Context(), r)
-		if err != nil {
-			d.fail(w, err)
-			return
-		}
-		reply(w, http.StatusOK, v)
-	}
+// ask is the route of a question.
+func ask[T any](path, says string, answer func(*Desk, context.Context, *http.Request) (T, error), q ...Param) Route {
+	return Route{Method: "GET", Path: path, Says: says, Out: *new(T), Query: q,
+		do: func(d *Desk, w http.ResponseWriter, r *http.Request) {
+			v, err := answer(d, r.Context(), r)
+			if err != nil {
+				d.fail(w, err)
+				return
+			}
+			reply(w, http.StatusOK, v)
+		}}
 }
 
 // maxBody bounds what an action may say.
@@ -132,50 +132,52 @@ const maxBody = 1 << 20
 // job is an action under way: an app that speaks into says, in the directory of what it is about.
 type job struct {
 	*phases.Phases
+	*Desk
+	id       string // what it is done to: a session, a phase or a box
+	ofPhase  bool
 	sessions *session.Service
 	says     []string
 }
 
-// post makes a route of an action. On names what it is done to, for the log.
-func post[T any](what string, act func(context.Context, *job, *http.Request, T) error) func(*Desk,
-	http.ResponseWriter, *http.Request) {
-	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
-		var in T
-		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-		dec.DisallowUnknownFields()
-		err := dec.Decode(&in)
-		whole := err == nil && errors.Is(dec.Decode(new(any)), io.EOF)
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // an action takes its time
-		if !whole {
-			reply(w, http.StatusBadRequest, Failure{Error: "the body is not what " + Prefix + "/openapi.json says: " +
-				fmt.Sprint(err)})
-			return
-		}
-		v, on := entry.From(r.Context()), r.PathValue("id")+r.PathValue("name")
-		j := d.job(r.Context(), r.PathValue("id"))
-		d.Note(v, what, on, in, "asked")
-		// A browser that goes away must not leave half of it undone.
-		if err = act(context.WithoutCancel(r.Context()), j, r, in); err != nil {
-			d.Note(v, what, on, in, err.Error())
-			d.fail(w, err)
-			return
-		}
-		d.Note(v, what, on, in, strings.Join(append([]string{"done"}, j.says...), ": "))
-		reply(w, http.StatusOK, Done{Says: j.words()})
-	}
-}
-
-// own is post for an action that needs the desk.
-func own[T any](what string, act func(*Desk, context.Context, *job, *http.Request, T) error) func(*Desk,
-	http.ResponseWriter, *http.Request) {
-	return func(d *Desk, w http.ResponseWriter, r *http.Request) {
-		post(what, func(ctx context.Context, j *job, r *http.Request, in T) error { return act(d, ctx, j, r, in) })(d, w, r)
-	}
+// act is the route of an action, which the log knows by a word or two. All actions go this way: what they are told is
+// read strictly and written down, what was looked at is still the same, and a browser that goes away leaves nothing
+// half undone.
+func act[T any](path, what, says string, do func(context.Context, *job, T) error) Route {
+	return Route{Method: "POST", Path: path, Says: says, In: *new(T), Out: Done{},
+		do: func(d *Desk, w http.ResponseWriter, r *http.Request) {
+			var in T
+			dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+			dec.DisallowUnknownFields()
+			err := dec.Decode(&in)
+			whole := err == nil && errors.Is(dec.Decode(new(any)), io.EOF)
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // an action takes its time
+			if !whole {
+				reply(w, http.StatusBadRequest, Failure{Error: "the body is not what " + Prefix + "/openapi.json says: " +
+					fmt.Sprint(err)})
+				return
+			}
+			ctx, v := context.WithoutCancel(r.Context()), entry.From(r.Context())
+			j := d.job(ctx, r)
+			d.Note(v, what, j.id, in, "asked")
+			if b, ok := any(in).(bound); ok {
+				err = j.same(ctx, b.looked())
+			}
+			if err == nil {
+				err = do(ctx, j, in)
+			}
+			if err != nil {
+				d.Note(v, what, j.id, in, err.Error())
+				d.fail(w, err)
+				return
+			}
+			d.Note(v, what, j.id, in, strings.Join(append([]string{"done"}, j.says...), ": "))
+			reply(w, http.StatusOK, Done{Says: j.words()})
+		}}
 }
 
 // job gives an action its own streams, and the settings of the repository that a session is of.
-func (d *Desk) job(ctx context.Context, id string) *job {
-	own := *d.App.App
+func (d *Desk) job(ctx context.Context, r *http.Request) *job {
+	own, id := *d.App.App, r.PathValue("id")+r.PathValue("name")
 	out := &lines{}
 	own.IO = &term.Streams{In: strings.NewReader(""), Out: out, Err: out}
 	if rec, err := d.Sessions.Store.Session(ctx, id); err == nil {
@@ -185,7 +187,8 @@ func (d *Desk) job(ctx context.Context, id string) *job {
 	}
 	s := *d.Sessions
 	s.Report, s.Warn = own.IO.Progress, own.IO.Warn
-	return &job{Phases: &phases.Phases{App: &own, Quiet: d.App.Quiet}, sessions: &s}
+	return &job{Phases: &phases.Phases{App: &own, Quiet: d.App.Quiet}, Desk: d, sessions: &s, id: id,
+		ofPhase: strings.HasPrefix(r.URL.Path, Prefix+"/phases/")}
 }
 
 func (j *job) words() []string {
@@ -252,9 +255,8 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_ = ctl.Flush()
 }
 
-// number reads a number of an address.
-func number(r *http.Request, name string, fallback int64) (int64, error) {
-	text := r.URL.Query().Get(name)
+// number reads a number that a request brings.
+func number(name, text string, fallback int64) (int64, error) {
 	if text == "" {
 		return fallback, nil
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 // find calls each for the items of a transcript that say something, in any case of letters. It looks at the raw lines
@@ -29,7 +28,7 @@ func find(ctx context.Context, r io.Reader, q string, each func(Hit) error) erro
 			raw = bytes.ToLower(part)
 		}
 	}
-	lines, b := event.NewReader(r), words.NewBudget(ctx)
+	lines := event.NewReader(r)
 	for number := int64(0); ctx.Err() == nil; number++ {
 		line, cut, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -45,7 +44,7 @@ func find(ctx context.Context, r io.Reader, q string, each func(Hit) error) erro
 		if json.Unmarshal(line, &e) != nil {
 			continue
 		}
-		it, ok := item(b, session.Line{Event: e})
+		it, ok := item(session.Line{Event: e})
 		if text := it.text(); ok && strings.Contains(strings.ToLower(text), q) {
 			if err := each(Hit{Number: number, At: e.At, Kind: it.Kind, Text: around(text, q)}); err != nil {
 				return err

@@ -8,7 +8,6 @@ import (
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 // maxShown bounds one text of an item.
@@ -20,16 +19,16 @@ var lineKinds = map[session.Kind]string{session.KindStep: "step", session.KindNo
 
 // eventKinds is what an agent's events are on it.
 var eventKinds = map[event.Kind]string{
-	event.KindText: "words", event.KindThinking: "thought", event.KindToolCall: "call",
+	event.KindText: "words", event.KindPrompt: "prompt", event.KindThinking: "thought", event.KindToolCall: "call",
 	event.KindToolResult: "result", event.KindDenied: "denied", event.KindRetry: "retry",
 	event.KindQuestion: "question", event.KindStarted: "start", event.KindFinished: "turn",
 }
 
 // item makes what a page shows of an event; ok is false where others say it already.
-func item(b *words.Budget, l session.Line) (Item, bool) {
+func item(l session.Line) (Item, bool) {
 	it := Item{ID: l.Next, At: l.At, Kind: lineKinds[l.Kind], Text: l.Text}
-	if l.Kind == session.KindEvent && l.Agent != nil {
-		it.of(b, *l.Agent)
+	if l.Agent != nil {
+		it.of(*l.Agent)
 	}
 	for _, s := range []*string{&it.Text, &it.Input} {
 		if len(*s) > maxShown {
@@ -41,13 +40,10 @@ func item(b *words.Budget, l session.Line) (Item, bool) {
 }
 
 // of says what an agent did.
-func (it *Item) of(b *words.Budget, e event.Event) {
+func (it *Item) of(e event.Event) {
 	it.Kind = eventKinds[e.Kind]
 	it.Text, it.Tool, it.Call, it.Wrong, it.Cut = e.Text, e.Tool, e.ID, e.IsError, e.Cut
 	switch e.Kind {
-	case event.KindText, event.KindQuestion:
-		it.Cut = it.Cut || len(it.Text) > maxShown
-		it.Words, it.Text = b.Parse(safetext.Quote(safetext.Cut(it.Text, maxShown))), ""
 	case event.KindToolCall:
 		it.Input = inputText(e.Input)
 	case event.KindStarted:
@@ -83,18 +79,7 @@ func inputText(raw json.RawMessage) string {
 }
 
 // text is what is searched in an item.
-func (it Item) text() string {
-	parts := []string{it.Text, it.Tool, it.Input}
-	var walk func([]words.Node)
-	walk = func(nodes []words.Node) {
-		for _, n := range nodes {
-			parts = append(parts, n.Text)
-			walk(n.Parts)
-		}
-	}
-	walk(it.Words)
-	return strings.Join(parts, " ")
-}
+func (it Item) text() string { return strings.Join([]string{it.Text, it.Tool, it.Input}, " ") }
 
 // lastLine is the last line of a text with anything in it.
 func lastLine(text string) string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,8 +103,8 @@ func (d *Desk) note(ctx context.Context, id string, change func(*notes) error) e
 	return whole.Write(d.notesFile(id), data, 0o600)
 }
 
-func (d *Desk) markSeen(ctx context.Context, _ *job, r *http.Request, in Mark) error {
-	return d.note(ctx, r.PathValue("id"), func(n *notes) error {
+func markSeen(ctx context.Context, j *job, in Mark) error {
+	return j.note(ctx, j.id, func(n *notes) error {
 		switch {
 		case !in.On:
 			delete(n.Seen, in.File)
@@ -120,9 +119,9 @@ func (d *Desk) markSeen(ctx context.Context, _ *job, r *http.Request, in Mark) e
 	})
 }
 
-func (d *Desk) remark(ctx context.Context, j *job, r *http.Request, in Remark) error {
+func remark(ctx context.Context, j *job, in Remark) error {
 	in.Text = strings.TrimSpace(in.Text)
-	return d.note(ctx, r.PathValue("id"), func(n *notes) error {
+	return j.note(ctx, j.id, func(n *notes) error {
 		switch {
 		case in.Text == "" || in.File == "" || in.Mark == "" || in.Line < 0:
 			return app.Usagef("a comment needs words, a file, its mark and a line")
@@ -131,15 +130,15 @@ func (d *Desk) remark(ctx context.Context, j *job, r *http.Request, in Remark) e
 		case len(n.Remarks) >= mostRemarks:
 			return app.Usagef("there are %d comments already: send them", mostRemarks)
 		}
-		in.ID, in.At, in.Late = session.NewID(), d.Now().UTC(), false
+		in.ID, in.At, in.Late = session.NewID(), j.Now().UTC(), false
 		n.Remarks = append(n.Remarks, in)
 		j.say("%s", in.ID)
 		return nil
 	})
 }
 
-func (d *Desk) unsay(ctx context.Context, _ *job, r *http.Request, in Unsay) error {
-	return d.note(ctx, r.PathValue("id"), func(n *notes) error {
+func unsay(ctx context.Context, j *job, in Unsay) error {
+	return j.note(ctx, j.id, func(n *notes) error {
 		n.Remarks = slices.DeleteFunc(n.Remarks, func(c Remark) bool { return c.ID == in.Comment })
 		return nil
 	})
@@ -147,9 +146,9 @@ func (d *Desk) unsay(ctx context.Context, _ *job, r *http.Request, in Unsay) err
 
 // sendRemarks is `cco box push --continue -m` with all comments in one message; for a session of a phase, `cco cruise
 // fix --comment`.
-func (d *Desk) sendRemarks(ctx context.Context, j *job, r *http.Request, in Send) error {
-	id := r.PathValue("id")
-	n, err := d.readNotes(id)
+func sendRemarks(ctx context.Context, j *job, in Send) error {
+	id := j.id
+	n, err := j.readNotes(id)
 	if err != nil {
 		return err
 	}
@@ -168,27 +167,23 @@ func (d *Desk) sendRemarks(ctx context.Context, j *job, r *http.Request, in Send
 	if more := strings.TrimSpace(in.Text); more != "" {
 		text += "\n\n" + more
 	}
-	order, err := j.sessions.ReadOrder(id)
-	if err == nil && order.Phase != "" {
-		if err = j.same(ctx, id, in.Seen); err != nil {
-			return err
-		}
-		r.SetPathValue("id", order.Phase)
-		err = send(ctx, j, r, cruise.Event{Kind: cruise.EventComment, Text: text}, "looks now")
+	v, err := j.sessions.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if order, wrong := j.sessions.ReadOrder(id); wrong == nil && order.Phase != "" {
+		j.id = order.Phase
+		err = send(ctx, j, cruise.Event{Kind: cruise.EventComment, Text: text}, "looks now")
 	} else {
-		v, missing := j.sessions.Get(ctx, id)
-		if missing != nil {
-			return missing
-		}
 		if v.Title != "" { // which it keeps: the first line of what is said is its title from then on
 			text = "# " + v.Title + "\n\n" + text
 		}
-		err = goOn(ctx, j, r, GoOn{Text: text, Seen: in.Seen})
+		err = goOn(ctx, j, GoOn{Text: text})
 	}
 	if err != nil {
 		return err
 	}
-	return d.note(ctx, id, func(n *notes) error {
+	return j.note(ctx, id, func(n *notes) error {
 		n.Remarks = slices.DeleteFunc(n.Remarks, func(c Remark) bool { return slices.Contains(in.Comments, c.ID) })
 		return nil
 	})

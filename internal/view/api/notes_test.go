@@ -1,7 +1,7 @@
 package api
 
 import (
-	"net/http"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,18 +23,21 @@ func desk(t *testing.T) *Desk {
 
 // Guards against a double click that starts two runs, and against a run that failed to start and can't be tried again.
 func TestAKeyStartsOneRun(t *testing.T) {
-	var s starts
+	var d Desk
 	n := 0
+	begin := func() ([]string, error) {
+		if n++; n == 1 {
+			return nil, errors.New("no box")
+		}
+		return []string{"started"}, nil
+	}
+	if _, err := d.once("a-key-of-a-page", begin); err == nil {
+		t.Error("what failed is said to have begun")
+	}
 	for range 2 {
-		s.of("a-key-of-a-page").once.Do(func() { n++ })
-	}
-	if n != 1 {
-		t.Errorf("one key starts %d", n)
-	}
-	s.drop("a-key-of-a-page")
-	s.of("a-key-of-a-page").once.Do(func() { n++ })
-	if n != 2 {
-		t.Error("what failed can't be tried again")
+		if says, err := d.once("a-key-of-a-page", begin); err != nil || len(says) != 1 || n != 2 {
+			t.Errorf("after %d tries it says %q, %v", n, says, err)
+		}
 	}
 }
 
@@ -48,7 +51,7 @@ func TestWhatMayBeStarted(t *testing.T) {
 		"no budget": func(s *Start) { s.Budget = 0 }, "no key": func(s *Start) { s.Key = "" }} {
 		in := good
 		change(&in)
-		if d.start(t.Context(), nil, nil, in) == nil {
+		if start(t.Context(), &job{Desk: d}, in) == nil {
 			t.Errorf("%s: it starts", what)
 		}
 	}
@@ -58,12 +61,10 @@ func TestWhatMayBeStarted(t *testing.T) {
 func TestRemarksAreKept(t *testing.T) {
 	d := desk(t)
 	must.Do(t, d.Sessions.Store.AddSession(t.Context(), store.Session{ID: "3f9c01aa", State: store.Done}))
-	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))(t)
-	r.SetPathValue("id", "3f9c01aa")
-	j := &job{}
-	must.Do(t, d.remark(t.Context(), j, r, Remark{File: "a.go", Mark: "m1", Line: 7, Code: "x := 1", Text: "Why?"}))
-	must.Do(t, d.markSeen(t.Context(), j, r, Mark{File: "a.go", Mark: "m1", On: true}))
-	if d.remark(t.Context(), j, r, Remark{File: "a.go", Mark: "m1", Text: " "}) == nil {
+	j := &job{Desk: d, id: "3f9c01aa"}
+	must.Do(t, remark(t.Context(), j, Remark{File: "a.go", Mark: "m1", Line: 7, Code: "x := 1", Text: "Why?"}))
+	must.Do(t, markSeen(t.Context(), j, Mark{File: "a.go", Mark: "m1", On: true}))
+	if remark(t.Context(), j, Remark{File: "a.go", Mark: "m1", Text: " "}) == nil {
 		t.Error("a comment without words is kept")
 	}
 	n := must.Get(d.readNotes("3f9c01aa"))(t)
@@ -73,7 +74,7 @@ func TestRemarksAreKept(t *testing.T) {
 	if got, want := n.Remarks[0].words(), "- a.go, line 7 (x := 1): Why?"; got != want {
 		t.Errorf("an agent gets %q, not %q", got, want)
 	}
-	must.Do(t, d.unsay(t.Context(), j, r, Unsay{Comment: j.says[0]}))
+	must.Do(t, unsay(t.Context(), j, Unsay{Comment: j.says[0]}))
 	if n = must.Get(d.readNotes("3f9c01aa"))(t); len(n.Remarks) != 0 {
 		t.Errorf("kept is %+v", n)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 func (d *Desk) phaseList(ctx context.Context, _ *http.Request) ([]Phase, error) {
@@ -34,17 +33,14 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	if err != nil {
 		return PhaseDetail{}, err
 	}
-	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Trouble, Waits: st.Waits,
+	out := PhaseDetail{Phase: listedPhase(p), Task: st.Spec.Task, Paused: st.Paused, Trouble: st.Waiting.Trouble,
+		Waits:   st.Waiting.For,
 		Against: append([]string{}, st.InTheWay()...), End: string(st.End),
 		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
-		Tokens: st.Tokens, Session: st.Workspace.Session, Gate: st.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
-		Verdicts: st.Judgements}
+		Tokens: st.Spent.Tokens, Session: st.Workspace.Session, Gate: st.Outbox.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
+		Verdicts: st.Review.Judgements, Question: st.Ask.Question}
 	d.elsewhere(ctx, st, &out)
 	out.NextLook, _ = st.Next(time.Now())
-	b := words.NewBudget(ctx)
-	if st.Question != "" {
-		out.Question = b.Parse(st.Question)
-	}
 	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
 	out.Wrong = without(out.Wrong, "its log", err)
 	end := p.Updated
@@ -56,10 +52,10 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	out.Bars = bars(log, end)
 	out.Log = log[max(0, len(log)-maxLog):]
 	for _, f := range st.Ledger.Findings {
-		out.Findings = append(out.Findings, finding(b, st, f))
+		out.Findings = append(out.Findings, finding(st, f))
 	}
-	for _, c := range st.Held {
-		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: b.Parse(c.Body), URL: webAddress(c.URL),
+	for _, c := range st.Inbox.Held {
+		out.Held = append(out.Held, Comment{ID: c.ID, Who: c.Author, Words: c.Body, URL: webAddress(c.URL),
 			Seen: seenComment(c)})
 	}
 	return out, nil
@@ -84,7 +80,7 @@ func asks(st cruise.State) string {
 	switch {
 	case len(st.NeedConsent()) > 0:
 		return asksPush
-	case st.Stage == cruise.StageAsk && st.Foreign != "":
+	case st.Stage == cruise.StageAsk && st.Foreign.Commit != "":
 		return asksSide
 	}
 	return ""
@@ -92,7 +88,8 @@ func asks(st cruise.State) string {
 
 // seenIn names what a phase asks and where it stands, as somebody has seen it.
 func seenIn(id string, st cruise.State) string {
-	return named(id, st.Stage, st.Paused, st.Question, st.Holding, st.Foreign, st.End, st.Trouble != "", st.InTheWay())
+	return named(id, st.Stage, st.Paused, st.Ask.Question, st.Consent.Holding, st.Foreign.Commit, st.End,
+		st.Waiting.Trouble != "", st.InTheWay())
 }
 
 func seenComment(c cruise.Comment) string { return named(c.ID, c.Author, c.Body) }
@@ -113,12 +110,12 @@ func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Lin
 	return append(slices.Clone(log), store.Line{At: last.Last, Text: how}), nil
 }
 
-func finding(b *words.Budget, st cruise.State, f cruise.Finding) Finding {
-	out := Finding{Finding: f, Who: f.Author, Words: b.Parse(f.Text), Trust: string(st.TrustIn(f))}
+func finding(st cruise.State, f cruise.Finding) Finding {
+	out := Finding{Finding: f, Who: f.Author, Words: f.Text, Trust: string(st.TrustIn(f))}
 	out.Text, out.URL = "", webAddress(f.URL)
 	switch cruise.Trust(out.Trust) {
 	case cruise.TrustReviewer:
-		out.Who = strings.Join(strings.Fields(f.Author+" "+st.Spec.Reviewer.Model+", "+f.Domain), " ")
+		out.Who = strings.TrimSpace(f.Author+" "+st.Spec.Reviewer.Model) + ", " + f.Domain
 	case cruise.TrustCheck:
 		out.Who = f.Check
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/patch"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 func (d *Desk) sessionList(ctx context.Context, r *http.Request) ([]Session, error) {
@@ -42,19 +41,13 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 	if err != nil {
 		return SessionDetail{}, err
 	}
-	b := words.NewBudget(ctx)
 	out := SessionDetail{Session: listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
-		Cause: string(v.Cause), Seen: seenOf(v)}
+		Cause: string(v.Cause), Seen: seenOf(v), Question: safetext.Quote(v.Question)}
 	plan, err := d.Sessions.Looking().Sent(ctx, v, maxPlan)
 	out.Wrong = without(out.Wrong, "its plan", err)
-	if plan != "" {
-		out.Plan = b.Parse(safetext.Quote(plan))
-	}
+	out.Plan = safetext.Quote(plan)
 	if out.Live {
-		out.Last = d.lastWords(ctx, v.ID)
-	}
-	if v.Question != "" {
-		out.Question = b.Parse(safetext.Quote(v.Question))
+		out.Last = d.lastWords(v.ID)
 	}
 	if o, err := d.Sessions.ReadOrder(v.ID); err == nil {
 		out.Limits, out.Phase = o.Limits, o.Phase
@@ -108,7 +101,7 @@ const (
 // passage reads a part of a transcript: its end, or from a line on.
 func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err error) {
 	p.Items = []Item{}
-	most, err := number(r, "limit", passageUsual)
+	most, err := number("limit", r.URL.Query().Get("limit"), passageUsual)
 	if err != nil {
 		return p, err
 	}
@@ -124,7 +117,7 @@ func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err err
 	if p.Total, err = rec.Count(); err != nil {
 		return p, err
 	}
-	if p.First, err = number(r, "first", max(0, p.Total-most)); err != nil {
+	if p.First, err = number("first", r.URL.Query().Get("first"), max(0, p.Total-most)); err != nil {
 		return p, err
 	}
 	p.First = min(p.First, p.Total)
@@ -132,9 +125,9 @@ func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err err
 	if p.From, err = rec.Offset(p.First); err != nil {
 		return p, err
 	}
-	size, b := 0, words.NewBudget(ctx)
+	size := 0
 	p.Next, err = rec.Read(p.From, func(l session.Line) bool {
-		if it, ok := item(b, l); ok {
+		if it, ok := item(l); ok {
 			p.Items = append(p.Items, it)
 			size += len(it.text())
 		}

@@ -56,8 +56,8 @@ func (d *Desk) bench(ctx context.Context, _ *http.Request) (out Bench, err error
 			out.Agents = append(out.Agents, a.Name)
 		}
 	}
-	usual := cfg.Agent.Default
-	slices.SortStableFunc(out.Agents, func(a, b string) int { return rank(a, usual) - rank(b, usual) })
+	rank := map[string]int{"script": 1, cfg.Agent.Default: -1} // script only carries out shell commands
+	slices.SortStableFunc(out.Agents, func(a, b string) int { return rank[a] - rank[b] })
 	dirs, err := d.benches(ctx)
 	for _, dir := range dirs {
 		p := Place{Path: dir}
@@ -69,17 +69,6 @@ func (d *Desk) bench(ctx context.Context, _ *http.Request) (out Bench, err error
 		out.Repos = append(out.Repos, p)
 	}
 	return out, err
-}
-
-// rank puts the usual agent first, and the one that only carries out shell commands last.
-func rank(name, usual string) int {
-	switch name {
-	case usual:
-		return 0
-	case "script":
-		return 2
-	}
-	return 1
 }
 
 // mostBenches bounds how many repositories can be chosen.
@@ -99,42 +88,17 @@ func (d *Desk) benches(ctx context.Context) ([]string, error) {
 	return dirs, err
 }
 
-// starts remembers what was started, so that nothing is started twice: by a second click, or by a page that asks again.
-type starts struct {
-	mu  sync.Mutex
-	all map[string]*begun
-}
-
+// begun is a run that was started, once: a second click, or a page that asks again, gets the same answer.
 type begun struct {
 	once sync.Once
 	says []string
 	err  error
 }
 
-// of is the start of a key. What was not started may be tried again.
-func (s *starts) of(key string) *begun {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	const most = 1000
-	if s.all == nil || len(s.all) > most {
-		s.all = map[string]*begun{}
-	}
-	if s.all[key] == nil {
-		s.all[key] = &begun{}
-	}
-	return s.all[key]
-}
-
-func (s *starts) drop(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, key)
-}
-
 // start is `cco box push --detach` for one agent, and `--agents` for several.
-func (d *Desk) start(ctx context.Context, j *job, _ *http.Request, in Start) error {
+func start(ctx context.Context, j *job, in Start) error {
 	const shortest = 8
-	switch may, err := d.benches(ctx); {
+	switch may, err := j.benches(ctx); {
 	case err != nil:
 		return err
 	case !slices.Contains(may, in.Repo):
@@ -149,14 +113,20 @@ func (d *Desk) start(ctx context.Context, j *job, _ *http.Request, in Start) err
 	case len(in.Key) < shortest:
 		return app.Usagef("key: draw one of at least %d characters", shortest)
 	}
-	b := d.started.of(in.Key)
-	b.once.Do(func() { b.says, b.err = j.begin(ctx, in) })
+	says, err := j.once(in.Key, func() ([]string, error) { return j.begin(ctx, in) })
+	j.says = append(j.says, says...)
+	return err
+}
+
+// once begins what a key was drawn for, unless that was done. What went wrong may be tried again.
+func (d *Desk) once(key string, begin func() ([]string, error)) ([]string, error) {
+	known, _ := d.started.LoadOrStore(key, &begun{})
+	b := known.(*begun) // nothing else is in it
+	b.once.Do(func() { b.says, b.err = begin() })
 	if b.err != nil {
-		d.started.drop(in.Key)
-		return b.err
+		d.started.CompareAndDelete(key, b)
 	}
-	j.says = append(j.says, b.says...)
-	return nil
+	return b.says, b.err
 }
 
 func (j *job) begin(ctx context.Context, in Start) (says []string, err error) {

@@ -13,9 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 // stream writes server-sent events.
@@ -88,13 +86,9 @@ func (s *stream) beat() error {
 // resume is where a stream goes on: behind what its reader had last, or where the address says.
 func resume(r *http.Request) (int64, error) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		n, err := strconv.ParseInt(id, 10, 64)
-		if err != nil || n < 0 {
-			return 0, app.Usagef("Last-Event-ID: %q is not one of ours", id)
-		}
-		return n, nil
+		return number("Last-Event-ID", id, 0)
 	}
-	return number(r, "from", 0)
+	return number("from", r.URL.Query().Get("from"), 0)
 }
 
 // How often a transcript is looked at, while something is heard of it and when it is silent.
@@ -121,7 +115,7 @@ func (d *Desk) follow(w http.ResponseWriter, r *http.Request) {
 	t := &tail{file: d.Sessions.TranscriptFile(r.PathValue("id")), at: from}
 	defer t.close()
 	_ = t.each(r.Context(), func(l session.Line) error {
-		it, ok := item(words.NewBudget(r.Context()), l)
+		it, ok := item(l)
 		if !ok {
 			return nil
 		}

@@ -47,15 +47,9 @@ type pageTerminal struct {
 func (p *pageTerminal) wrote(name string) (s Screen, changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if had := p.has; had != (name == p.name) {
-		p.has = !had
-		changed = true
-	}
-	s.Kind = "reader"
-	if p.has {
-		s.Kind = "writer"
-	}
-	return s, changed
+	has := name == p.name
+	changed, p.has = has != p.has, has
+	return Screen{Kind: map[bool]string{true: "writer", false: "reader"}[has]}, changed
 }
 
 // maxKeys bounds one message of a page: a paste.

@@ -13,7 +13,6 @@ import (
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/patch"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 // Me is who is asking, and what answers.
@@ -39,15 +38,15 @@ type State struct {
 // a comment, the id is its own, and the agent is its author.
 type Need struct {
 	session.Need
-	Of     string       `json:"of" doc:"session, phase or engine; the kind can be decide, accept and engine too"`
-	Parent string       `json:"parent,omitempty" doc:"the phase that a comment is for"`
-	Words  []words.Node `json:"words" doc:"the question, or why it stands still"`
-	Cause  string       `json:"cause,omitempty" doc:"the limit that is reached"`
-	Held   []Group      `json:"held,omitempty" doc:"what the gate holds up until you accept it, with the first findings"`
-	Seen   string       `json:"seen,omitempty" doc:"names what it asks, or why it stands still: what answers it says this"`
-	Work   string       `json:"work,omitempty" doc:"names the work as the gate has examined it, for a pull"`
-	Asks   string       `json:"asks,omitempty" doc:"of a phase: push (may the work be pushed?) or side (which goes on?)"`
-	Wrong  string       `json:"wrong,omitempty" doc:"why the work could not be examined"`
+	Of     string  `json:"of" doc:"session, phase or engine; the kind can be decide, accept and engine too"`
+	Parent string  `json:"parent,omitempty" doc:"the phase that a comment is for"`
+	Words  string  `json:"words" doc:"the question, or why it stands still"`
+	Cause  string  `json:"cause,omitempty" doc:"the limit that is reached"`
+	Held   []Group `json:"held,omitempty" doc:"what the gate holds up until you accept it, with the first findings"`
+	Seen   string  `json:"seen,omitempty" doc:"names what it asks, or why it stands still: what answers it says this"`
+	Work   string  `json:"work,omitempty" doc:"names the work as the gate has examined it, for a pull"`
+	Asks   string  `json:"asks,omitempty" doc:"of a phase: push (may the work be pushed?) or side (which goes on?)"`
+	Wrong  string  `json:"wrong,omitempty" doc:"why the work could not be examined"`
 }
 
 // Session is a session in a listing.
@@ -67,15 +66,15 @@ type Size struct {
 // SessionDetail is all about one session.
 type SessionDetail struct {
 	Session
-	Live     bool         `json:"live" doc:"it has a keeper"`
-	Terminal bool         `json:"terminal" doc:"its agent has a terminal"`
-	Question []words.Node `json:"question,omitempty" doc:"what its agent asks"`
-	Cause    string       `json:"cause,omitempty" doc:"the limit that it has reached"`
-	Plan     []words.Node `json:"plan" doc:"the plan that was sent to it"`
-	Events   int64        `json:"events" doc:"lines of its transcript"`
-	Phase    string       `json:"phase,omitempty" doc:"the phase that it works for"`
-	Seen     string       `json:"seen" doc:"names its run and what it asks: an answer, or what lets it go on, says this"`
-	Wrong    []string     `json:"wrong" doc:"what of it could not be read"`
+	Live     bool     `json:"live" doc:"it has a keeper"`
+	Terminal bool     `json:"terminal" doc:"its agent has a terminal"`
+	Question string   `json:"question,omitempty" doc:"what its agent asks"`
+	Cause    string   `json:"cause,omitempty" doc:"the limit that it has reached"`
+	Plan     string   `json:"plan" doc:"the plan that was sent to it, in Markdown"`
+	Events   int64    `json:"events" doc:"lines of its transcript"`
+	Phase    string   `json:"phase,omitempty" doc:"the phase that it works for"`
+	Seen     string   `json:"seen" doc:"names its run and what it asks: an answer, or what lets it go on, says this"`
+	Wrong    []string `json:"wrong" doc:"what of it could not be read"`
 
 	Limits session.Limits `json:"limits" doc:"of its run; none is none"`
 }
@@ -85,8 +84,7 @@ type Item struct {
 	ID    int64        `json:"id" doc:"the offset behind it, which Last-Event-ID and from name"`
 	At    time.Time    `json:"at" doc:"when"`
 	Kind  string       `json:"kind" doc:"one of those above"`
-	Text  string       `json:"text,omitempty" doc:"what to show, as text"`
-	Words []words.Node `json:"words,omitempty" doc:"what it says or asks, in its parts, instead of the text"`
+	Text  string       `json:"text,omitempty" doc:"what to show; Markdown of what its agent says or asks"`
 	Tool  string       `json:"tool,omitempty" doc:"of a call, a result or a denial"`
 	Call  string       `json:"call,omitempty" doc:"the id that a call and its result share"`
 	Input string       `json:"input,omitempty" doc:"of a call"`
@@ -156,7 +154,7 @@ type PhaseDetail struct {
 	store.Phase
 	Task      string             `json:"task" doc:"what was asked for"`
 	Paused    bool               `json:"paused" doc:"by a person"`
-	Question  []words.Node       `json:"question,omitempty" doc:"what it asks"`
+	Question  string             `json:"question,omitempty" doc:"what it asks"`
 	Asks      string             `json:"asks,omitempty" doc:"push (may the work be pushed?) or side (which goes on?)"`
 	Seen      string             `json:"seen" doc:"names what it asks and where it stands: what lets it go on says this"`
 	Trouble   string             `json:"trouble,omitempty" doc:"what it waits out"`
@@ -191,18 +189,18 @@ type Bar struct {
 // Finding is something that a reviewer or a person asked for.
 type Finding struct {
 	cruise.Finding
-	Who   string       `json:"who" doc:"who said it: a person, a reviewer with its model and domain, a check"`
-	Trust string       `json:"trust" doc:"why it was taken as work: you, named, accepted, writer, reviewer, check or cco"`
-	Words []words.Node `json:"words" doc:"what was said"`
+	Who   string `json:"who" doc:"who said it: a person, a reviewer with its model and domain, a check"`
+	Trust string `json:"trust" doc:"why it was taken as work: you, named, accepted, writer, reviewer, check or cco"`
+	Words string `json:"words" doc:"what was said"`
 }
 
 // Comment is a stranger's.
 type Comment struct {
-	ID    string       `json:"id" doc:"of the comment"`
-	Who   string       `json:"who" doc:"its author"`
-	Words []words.Node `json:"words" doc:"what it says"`
-	URL   string       `json:"url,omitempty" doc:"where it stands"`
-	Seen  string       `json:"seen" doc:"names these words: to accept them says this"`
+	ID    string `json:"id" doc:"of the comment"`
+	Who   string `json:"who" doc:"its author"`
+	Words string `json:"words" doc:"what it says"`
+	URL   string `json:"url,omitempty" doc:"where it stands"`
+	Seen  string `json:"seen" doc:"names these words: to accept them says this"`
 }
 
 // Box is a box in a listing.

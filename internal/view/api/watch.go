@@ -22,7 +22,6 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/view/words"
 )
 
 // watch knows the present state as long as somebody looks at it.
@@ -132,7 +131,7 @@ func (d *Desk) mark() string {
 }
 
 func (d *Desk) snapshot(ctx context.Context) (snapshot, error) {
-	st, err := d.state(ctx)
+	st, err := d.state(ctx, nil)
 	if err != nil {
 		return snapshot{}, err
 	}
@@ -179,7 +178,7 @@ func (d *Desk) streamState(w http.ResponseWriter, r *http.Request) {
 }
 
 // state reads everything that a person glances at. What can't be read is named, and hides nothing else.
-func (d *Desk) state(ctx context.Context) (State, error) {
+func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 	var st State
 	list, err := d.Sessions.List(ctx, "")
 	st.Wrong = without(st.Wrong, "sessions", err)
@@ -192,7 +191,7 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 		case v.Live():
 			live[v.ID] = true
 			s := d.listed(v)
-			s.Last = d.lastWords(ctx, v.ID)
+			s.Last = d.lastWords(v.ID)
 			st.Live = append(st.Live, s)
 		case len(st.Recent) < recent:
 			st.Recent = append(st.Recent, d.listed(v))
@@ -215,15 +214,14 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 		}
 		st.Phases = append(st.Phases, listedPhase(p))
 	}
-	b := words.NewBudget(ctx)
-	d.needs(ctx, b, list, byID, &st)
-	d.askPhases(ctx, b, phases, &st)
+	d.needs(ctx, list, byID, &st)
+	d.askPhases(ctx, phases, &st)
 	st.Unwatched, err = d.Sessions.Looking().Unwatched(ctx)
 	st.Wrong = without(st.Wrong, "the engine", err)
 	if st.Unwatched > 0 {
 		st.Needs = append(st.Needs, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: session.NeedEngine,
 			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: session.Runner},
-			Words: b.Parse(fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched))})
+			Words: fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched)})
 	}
 	for _, n := range st.Needs { // each of them has a row, however old it is
 		v, ok := byID[n.ID]
@@ -241,13 +239,13 @@ func (d *Desk) state(ctx context.Context) (State, error) {
 }
 
 // needs adds what waits for a person.
-func (d *Desk) needs(ctx context.Context, b *words.Budget, list []store.Session, byID map[string]store.Session,
+func (d *Desk) needs(ctx context.Context, list []store.Session, byID map[string]store.Session,
 	st *State) {
 	needs, err := d.Sessions.Looking().AttentionOf(ctx, list)
 	st.Wrong = without(st.Wrong, "what needs you", err)
 	for _, n := range needs {
 		v, isSession := byID[n.ID]
-		need := Need{Need: n, Of: "session", Words: b.Parse(safetext.Quote(n.Words)), Cause: string(v.Cause),
+		need := Need{Need: n, Of: "session", Words: safetext.Quote(n.Words), Cause: string(v.Cause),
 			Seen: seenOf(v)}
 		if !isSession {
 			need.Of, need.Seen = "phase", ""
@@ -260,7 +258,7 @@ func (d *Desk) needs(ctx context.Context, b *words.Budget, list []store.Session,
 }
 
 // askPhases adds what only the state of a living phase says: comments of strangers that wait, and what it asks.
-func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Phase, out *State) {
+func (d *Desk) askPhases(ctx context.Context, phases []store.Phase, out *State) {
 	for _, p := range phases {
 		if p.Ended {
 			break // the living come first
@@ -279,8 +277,8 @@ func (d *Desk) askPhases(ctx context.Context, b *words.Budget, phases []store.Ph
 				out.Needs[i].Asks, out.Needs[i].Seen = asks(st), seenIn(p.ID, st)
 			}
 		}
-		for _, c := range st.Held {
-			out.Needs = append(out.Needs, Need{Of: "phase", Parent: p.ID, Words: b.Parse(c.Body), Seen: seenComment(c),
+		for _, c := range st.Inbox.Held {
+			out.Needs = append(out.Needs, Need{Of: "phase", Parent: p.ID, Words: c.Body, Seen: seenComment(c),
 				Need: session.Need{ID: c.ID, Kind: session.NeedAccept, Since: p.Updated, Title: p.Title, Agent: c.Author,
 					Repo: p.Repo, Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
 		}
@@ -315,7 +313,7 @@ type said struct {
 const maxTail = 64 << 10
 
 // lastWords is the last line that an agent said. What is known of it is read on from there.
-func (d *Desk) lastWords(ctx context.Context, id string) string {
+func (d *Desk) lastWords(id string) string {
 	d.watch.mu.Lock()
 	defer d.watch.mu.Unlock()
 	if d.watch.said == nil {
@@ -329,9 +327,9 @@ func (d *Desk) lastWords(ctx context.Context, id string) string {
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err == nil && info.Size() != last.at {
-		from, b := max(last.at, info.Size()-maxTail), words.NewBudget(ctx)
+		from := max(last.at, info.Size()-maxTail)
 		last.at, _ = session.ReadLines(f, from, info.Size(), func(l session.Line) bool {
-			it, ok := item(b, l)
+			it, ok := item(l)
 			if ok && slices.Contains([]string{"words", "call", "line", "step"}, it.Kind) {
 				last.text = cmp.Or(lastLine(it.text()), last.text)
 			}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,13 +61,7 @@ func (c *codes) forget() {
 
 // drop forgets codes that are too old.
 func (c *codes) drop() {
-	kept := c.open[:0]
-	for _, o := range c.open {
-		if c.now().Before(o.until) {
-			kept = append(kept, o)
-		}
-	}
-	c.open = kept
+	c.open = slices.DeleteFunc(c.open, func(o code) bool { return !c.now().Before(o.until) })
 }
 
 // use says whether a code is right, and makes it useless. busy says that too many wrong ones are being answered.
@@ -75,15 +70,11 @@ func (c *codes) use(ctx context.Context, whose, text string) (right, busy bool) 
 	given := sha256.Sum256([]byte(whose + " " + text))
 	c.mu.Lock()
 	c.drop()
-	kept := make([]code, 0, len(c.open))
-	for _, o := range c.open { // all of them, so that the time says nothing
-		if subtle.ConstantTimeCompare(o.sum[:], given[:]) == 1 {
-			right = true
-			continue
-		}
-		kept = append(kept, o)
-	}
-	c.open = kept
+	before := len(c.open)
+	c.open = slices.DeleteFunc(c.open, func(o code) bool { // all are looked at, so that the time says nothing
+		return subtle.ConstantTimeCompare(o.sum[:], given[:]) == 1
+	})
+	right = len(c.open) < before
 	if right || c.wrong >= wrongMost {
 		c.mu.Unlock()
 		return right, !right

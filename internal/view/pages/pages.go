@@ -35,26 +35,23 @@ var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// load reads and packs a file when it is first asked for: most starts of cco-cruise show no page.
-func load(name string) func() (file, error) {
-	return sync.OnceValues(func() (file, error) {
-		data, err := files.ReadFile("static/" + name)
-		if err != nil {
-			return file{}, err
-		}
-		f := file{kind: kinds[path.Ext(name)], plain: data}
-		sum := sha256.Sum256(data)
-		f.tag = `"` + hex.EncodeToString(sum[:8]) + `"`
-		var b bytes.Buffer
-		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		if err != nil {
-			return f, err
-		}
-		_, _ = z.Write(data) // into memory
-		_ = z.Close()
-		f.small = b.Bytes()
-		return f, nil
+// load reads and packs a file when it is first asked for: most starts of cco-cruise show no page. It can't be missing,
+// since it is part of the program.
+func load(name string) func() file {
+	return sync.OnceValue(func() file {
+		data := inside(name)
+		sum := sha256.Sum256([]byte(data))
+		return file{kinds[path.Ext(name)], `"` + hex.EncodeToString(sum[:8]) + `"`, []byte(data), pack(data)}
 	})
+}
+
+// pack is a text as it is sent to a browser that can unpack it.
+func pack(text string) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // there is such a level
+	_, _ = io.WriteString(z, text)                        // into memory
+	_ = z.Close()
+	return b.Bytes()
 }
 
 // Public says whether an address is shown to those who were not let in: the empty page, and what it needs to ask for a
@@ -66,7 +63,7 @@ func Public(p string) bool {
 	return !strings.HasPrefix(p, "/api/")
 }
 
-// inside is a file that stands in the page itself: it can't be missing, since it is part of the program.
+// inside is a file of the program.
 func inside(name string) string {
 	data, _ := files.ReadFile("static/" + name)
 	return string(data)
@@ -78,7 +75,7 @@ var libraries = []struct{ name, file string }{{"preact", "vendor/preact.mjs"}, {
 	{"@preact/signals", "vendor/signals.mjs"}}
 
 // first are modules of ours that every page needs.
-var first = []string{"app.js", "lib.js", "home.js", "need.js", "composer.js"}
+var first = []string{"app.js", "lib.js", "words.js", "home.js", "need.js", "composer.js"}
 
 // linkage is where a browser finds the libraries, and what it should ask for at once: otherwise it would learn of each
 // from the one before.
@@ -130,7 +127,7 @@ var index = sync.OnceValue(func() string {
 
 // Handler serves the page at every address, and the files below /assets/.
 func Handler(nonce func(*http.Request) string) http.Handler {
-	known := map[string]func() (file, error){}
+	known := map[string]func() file{}
 	_ = fs.WalkDir(files, "static", func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && kinds[path.Ext(p)] != "" {
 			name := strings.TrimPrefix(p, "static/")
@@ -146,8 +143,9 @@ func Handler(nonce func(*http.Request) string) http.Handler {
 		name, asset := strings.CutPrefix(r.URL.Path, "/assets/")
 		if !asset {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.Header().Set("Cache-Control", "no-store") // it has a nonce
-			_, _ = io.WriteString(w, strings.Replace(index(), "NONCE", html.EscapeString(nonce(r)), 1))
+			w.Header().Set("Cache-Control", "no-store") // it has a nonce, which nothing that a stranger says is packed with
+			text := strings.Replace(index(), "NONCE", html.EscapeString(nonce(r)), 1)
+			write(w, r, []byte(text), pack(text))
 			return
 		}
 		get := known[name]
@@ -155,11 +153,7 @@ func Handler(nonce func(*http.Request) string) http.Handler {
 			http.NotFound(w, r)
 			return
 		}
-		f, err := get()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
+		f := get()
 		if n, err := strconv.Atoi(r.URL.Query().Get("n")); name == "icon.svg" && err == nil && n > 0 && n < 100 {
 			f = numbered(f, n)
 		}
@@ -186,10 +180,14 @@ func send(w http.ResponseWriter, r *http.Request, f file) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	data := f.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && len(f.small) < len(f.plain) {
-		h.Set("Content-Encoding", "gzip")
-		data = f.small
+	write(w, r, f.plain, f.small)
+}
+
+// write sends what is smaller, if the browser can unpack it.
+func write(w http.ResponseWriter, r *http.Request, plain, small []byte) {
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && len(small) < len(plain) {
+		w.Header().Set("Content-Encoding", "gzip")
+		plain = small
 	}
-	_, _ = w.Write(data)
+	_, _ = w.Write(plain)
 }

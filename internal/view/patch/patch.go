@@ -1,4 +1,4 @@
-// Package patch makes a git patch that an agent wrote into files, hunks and coloured lines, with what the gate found on
+// Package patch makes a git patch that an agent wrote into files, hunks and lines, with what the gate found on
 // the very lines. Everything in it is text: what draws it needs no markup.
 package patch
 
@@ -40,7 +40,7 @@ type Line struct {
 	Op    string    `json:"op" doc:"+, - or a blank"`
 	Old   int       `json:"old,omitempty" doc:"its number before"`
 	New   int       `json:"new,omitempty" doc:"its number now"`
-	Spans []Span    `json:"spans" doc:"its pieces"`
+	Text  string    `json:"text" doc:"what stands there"`
 	Found []Finding `json:"found,omitempty" doc:"what the gate says of it"`
 }
 
@@ -75,7 +75,7 @@ type Options struct {
 
 // Read reads a patch of git's, without renames. More says that there are files that are not shown.
 func Read(ctx context.Context, patch string, o Options) (files []File, more bool) {
-	r := &reader{found: byPlace(o.Report), lines: maxLines, bytes: maxBytes, spans: maxSpans, file: maxFile, line: maxLine}
+	r := &reader{found: byPlace(o.Report), lines: maxLines, bytes: maxBytes, file: maxFile, line: maxLine}
 	if o.Alone != "" {
 		r.lines, r.file, r.line = maxAlone, maxAlone, maxWhole
 	}
@@ -129,7 +129,6 @@ func (r *reader) rest(read map[string]bool, named []git.FileStat) (files []File)
 type reader struct {
 	found        places
 	lines, bytes int // that may still be shown
-	spans        int
 	file, line   int // of one file, of one line
 }
 
@@ -162,7 +161,6 @@ func (r *reader) read(text string) (f File, name string) {
 	f.Path = safetext.Quote(name)
 	left := min(r.file, r.lines)
 	unseen := 0
-	lang := languageOf(name)
 	var hunk *Hunk
 	var at [2]int
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
@@ -186,7 +184,7 @@ func (r *reader) read(text string) (f File, name string) {
 		}
 		left--
 		r.lines--
-		hunk.Lines = append(hunk.Lines, r.one(name, line, &at, lang))
+		hunk.Lines = append(hunk.Lines, r.one(name, line, &at))
 	}
 	f.Found = append(f.Found, r.found.rest(name)...)
 	if f.Path != name {
@@ -204,14 +202,14 @@ func (f *File) unseen(says string) {
 }
 
 // one is a line of a hunk, which begins with its sign.
-func (r *reader) one(name, text string, at *[2]int, lang *language) (l Line) {
+func (r *reader) one(name, text string, at *[2]int) (l Line) {
 	op, shown := text[0], text[1:]
 	if len(shown) > r.line || len(shown) > r.bytes {
 		shown = safetext.Cut(shown, min(r.line, max(0, r.bytes)))
 		l.Found = []Finding{{Unseen, "medium", fmt.Sprintf("this line goes on: it has %d bytes", len(text)-1)}}
 	}
 	r.bytes -= len(shown)
-	l.Op, l.Spans = string(op), lang.paint(shown, &r.spans)
+	l.Op, l.Text = string(op), safetext.Quote(shown)
 	if op != '+' {
 		l.Old = at[0]
 		at[0]++

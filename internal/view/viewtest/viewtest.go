@@ -101,6 +101,14 @@ func (r *Rig) Write(name, text string) {
 	must.Do(r.t, os.WriteFile(r.Path(name), []byte(text), 0o644)) // boxes' users read it
 }
 
+// Append adds to a file.
+func (r *Rig) Append(name, text string) {
+	r.t.Helper()
+	f := must.Get(os.OpenFile(r.Path(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644))(r.t) // as Write
+	_ = must.Get(f.WriteString(text))(r.t)
+	must.Do(r.t, f.Close())
+}
+
 // Try runs a program in the repository.
 func (r *Rig) Try(argv ...string) (string, error) {
 	var words bytes.Buffer

@@ -1,11 +1,31 @@
 // The frame around all pages: which one is shown, what needs you, and whether the server is there.
 import {render} from 'preact';
-import {html, state, lost, told, title, stream, effect, signal, useEffect, useRef, dollars, Icon, Bar, Part, Wrong, Empty, Soon} from '/assets/lib.js';
+import {
+  html,
+  state,
+  lost,
+  told,
+  title,
+  stream,
+  effect,
+  signal,
+  useEffect,
+  useRef,
+  dollars,
+  Icon,
+  Bar,
+  Part,
+  Wrong,
+  Empty,
+  Soon,
+} from '/assets/lib.js';
 import {Home} from '/assets/home.js';
 export * from '/assets/lib.js'; // pages that come later find it here
 
 const where = signal(location.pathname);
-const of = (file, name) => (...args) => html`<${Lazy} of=${file} name=${name} id=${args[0]} key=${name + args[0]} />`;
+const of =
+  (file, name) =>
+  (...args) => html`<${Lazy} of=${file} name=${name} id=${args[0]} key=${name + args[0]} />`;
 const pages = [
   [/^\/$/, () => html`<${Home} key="home" />`],
   [/^\/new$/, of('composer', 'New')],
@@ -23,9 +43,23 @@ const pages = [
 
 const loaded = {};
 function Lazy({of, name, ...props}) {
-  const m = loaded[of] ||= signal(null);
-  if (!m.value) { import(`/assets/${of}.js`).then(v => { m.value = v; }, () => { delete loaded[of]; lost.value = true; }); return html`<main id="main" tabindex="-1"><${Soon} /></main>`; }
-  return html`<${m.value[name]} ...${props} />`;
+  const m = (loaded[of] ||= signal(null));
+  if (!m.value) {
+    import(`/assets/${of}.js`).then(
+      v => {
+        m.value = v;
+      },
+      () => {
+        delete loaded[of];
+        lost.value = true;
+      },
+    );
+    return html`
+      <main id="main" tabindex="-1"><${Soon} /></main>
+    `;
+  }
+  const Shown = m.value[name];
+  return html`<${Shown} ...${props} />`;
 }
 
 export function go(to) {
@@ -37,28 +71,62 @@ export function go(to) {
   document.getElementById('main')?.focus({preventScroll: true});
   if (at) document.getElementById(at)?.scrollIntoView();
 }
-addEventListener('popstate', () => { where.value = location.pathname; });
+addEventListener('popstate', () => {
+  where.value = location.pathname;
+});
 addEventListener('click', e => {
   const a = e.target.closest && e.target.closest('a');
-  if (!a || a.target || a.origin !== location.origin || e.ctrlKey || e.metaKey || e.shiftKey || e.button || e.defaultPrevented) return;
+  if (
+    !a ||
+    a.target ||
+    a.origin !== location.origin ||
+    e.ctrlKey ||
+    e.metaKey ||
+    e.shiftKey ||
+    e.button ||
+    e.defaultPrevented
+  )
+    return;
   e.preventDefault();
   go(a.pathname + a.hash);
 });
 
-const typing = e => e.target.closest('input:not([type=checkbox]), textarea, select, .xterm, dialog') || e.ctrlKey || e.metaKey || e.altKey;
+const typing = e =>
+  e.target.closest('input:not([type=checkbox]), textarea, select, .xterm, dialog') ||
+  e.ctrlKey ||
+  e.metaKey ||
+  e.altKey;
 // keys are what the page that is shown does with a key; a page sets and takes away its own.
 const own = new Set();
 export function useKeys(map) {
   const now = useRef(map);
   now.current = map;
-  useEffect(() => { own.add(now); return () => own.delete(now); }, []);
+  useEffect(() => {
+    own.add(now);
+    return () => own.delete(now);
+  }, []);
 }
 addEventListener('keydown', e => {
   if (typing(e)) return;
-  if (e.key === '/') { const s = document.querySelector('input[type=search]'); if (s) { e.preventDefault(); s.focus(); } return; }
-  if (e.key === '?') { document.getElementById('keys').showModal(); return; }
+  if (e.key === '/') {
+    const s = document.querySelector('input[type=search]');
+    if (s) {
+      e.preventDefault();
+      s.focus();
+    }
+    return;
+  }
+  if (e.key === '?') {
+    document.getElementById('keys').showModal();
+    return;
+  }
   if (e.key === 'Enter' && e.target.closest('a, button, summary')) return;
-  for (const map of own) if (map.current[e.key]) { e.preventDefault(); map.current[e.key](e); return; }
+  for (const map of own)
+    if (map.current[e.key]) {
+      e.preventDefault();
+      map.current[e.key](e);
+      return;
+    }
 });
 
 effect(() => {
@@ -67,40 +135,162 @@ effect(() => {
   document.querySelector('link[rel=icon]').href = '/assets/icon.svg' + (n ? '?n=' + Math.min(n, 99) : '');
 });
 
-const help = [['j', 'k', 'the next, the one before'], ['enter', '', 'open it'], ['t', '', 'take it'], ['r', '', 'review it'], ['x', '', 'choose several'],
-  ['n', 'p', 'the next finding, the one before'], ['/', '', 'filter or search'], ['?', '', 'this']];
-const Keys = () => html`<dialog id="keys" aria-label="Keys"><h2>Keys</h2><dl class="kv">${help.map(([a, b, says]) => html`<dt><kbd>${a}</kbd>${b && html` <kbd>${b}</kbd>`}</dt><dd>${says}</dd>`)}</dl>
-  <p class="f end2"><button type="button" class="btn" onClick=${e => e.target.closest('dialog').close()}>Close</button></p></dialog>`;
+const help = [
+  ['j', 'k', 'the next, the one before'],
+  ['enter', '', 'open it'],
+  ['t', '', 'take it'],
+  ['r', '', 'review it'],
+  ['x', '', 'choose several'],
+  ['n', 'p', 'the next finding, the one before'],
+  ['↑', '↓', 'in changes, from line to line; enter comments on it'],
+  ['/', '', 'filter or search'],
+  ['?', '', 'this'],
+];
+const Keys = () => html`
+  <dialog id="keys" aria-label="Keys">
+    <h2>Keys</h2>
+    <dl class="kv">
+      ${help.map(([a, b, says]) => html`
+        <dt>
+          <kbd>${a}</kbd>
+          ${b && html`<kbd>${b}</kbd>`}
+        </dt>
+        <dd>${says}</dd>
+      `)}
+    </dl>
+    <p class="f end2">
+      <button type="button" class="btn" onClick=${e => e.target.closest('dialog').close()}>Close</button>
+    </p>
+  </dialog>
+`;
 
 function Told() {
   const t = told.value;
   useEffect(() => {
     if (!t || t.bad) return;
-    const timer = setTimeout(() => { if (told.value === t && !document.querySelector('.toast:hover, .toast:focus-within')) told.value = null; }, 12000);
+    const timer = setTimeout(() => {
+      if (told.value === t && !document.querySelector('.toast:hover, .toast:focus-within'))
+        told.value = null;
+    }, 12000);
     return () => clearTimeout(timer);
   }, [t]);
-  return html`<div role="status" class="told">${t && html`<div class=${'toast' + (t.bad ? ' bad' : '')}><${Icon} of=${t.bad ? 'fail' : 'ready'} c=${t.bad ? '' : 'ok'} /><div class="grow"><p>${t.says[0]}</p>
-      ${t.says.length > 1 && html`<details><summary>${t.says.length - 1} more</summary><ul>${t.says.slice(1).map(x => html`<li>${x}</li>`)}</ul></details>`}</div>
-      <button type="button" class="btn q ic" aria-label="OK" onClick=${() => { told.value = null; }}><${Icon} of="no" /></button></div>`}</div>`;
+  return html`
+    <div role="status" class="told">
+      ${t && html`
+        <div class=${'toast' + (t.bad ? ' bad' : '')}>
+          <${Icon} of=${t.bad ? 'fail' : 'ready'} c=${t.bad ? '' : 'ok'} />
+          <div class="grow">
+            <p>${t.says[0]}</p>
+            ${t.says.length > 1 && html`
+              <details>
+                <summary>${t.says.length - 1} more</summary>
+                <ul>
+                  ${t.says.slice(1).map(x => html`
+                    <li>${x}</li>
+                  `)}
+                </ul>
+              </details>
+            `}
+          </div>
+          <button
+            type="button"
+            class="btn q ic"
+            aria-label="OK"
+            onClick=${() => {
+              told.value = null;
+            }}>
+            <${Icon} of="no" />
+          </button>
+        </div>
+      `}
+    </div>
+  `;
 }
 
 function App() {
-  const path = where.value, s = state.value, n = s ? s.needs.length : 0;
-  let shown = html`<main id="main" tabindex="-1"><${Empty} icon="gone" head="There is nothing here"><a href="/">What needs you</a></${Empty}></main>`;
-  for (const [is, make] of pages) { const m = path.match(is); if (m) { shown = make(...m.slice(1)); break; } }
-  const at = to => path === to || to === '/boxes' && path.startsWith('/box/') ? 'page' : undefined;
-  const badge = n > 0 && html`<span class="chip" aria-label=${n + ' need you'}>${n}</span>`;
-  const today = s ? s.today.cost : 0, most = s && s.day;
-  const tab = (to, icon, name) => html`<a href=${'/' + to} aria-current=${at('/' + to)}><${Icon} of=${icon} />${name}</a>`;
-  return html`<a class="skip" href="#main" onClick=${e => { e.preventDefault(); e.stopPropagation(); document.getElementById('main').focus(); }}>To the content</a>
-    <header class="top"><a class="logo" href="/" tabindex="-1" aria-hidden="true">cco</a><nav class="f" aria-label="Pages">
-      <a href="/" aria-current=${at('/')}>Inbox${badge}</a><a href="/boxes" aria-current=${at('/boxes')}>Boxes</a><a href="/money" aria-current=${at('/money')}>Money</a><a href="/log" aria-current=${at('/log')}>Log</a></nav>
-      <a class="end" href="/money" aria-label=${`Today ${dollars(today)}` + (most ? ' of ' + dollars(most) : '')}><span class="s">Today ${dollars(today)}</span>${most > 0 && html`<${Bar} at=${today / most} />`}</a>
-      <button type="button" class="btn q ic dk" aria-label="Keys" onClick=${() => document.getElementById('keys').showModal()}><kbd>?</kbd></button></header>
-    <div role="status" class="lost">${lost.value ? html`<p>cco view does not answer. What you see may be old; this page comes back by itself when <code>cco view</code> runs again.</p>` : null}</div>
-    <div class="screen"><${Wrong} of=${s && s.wrong} /><${Part} key=${path}>${shown}</${Part}></div>
-    <nav class="tabbar" aria-label="Pages, at hand">${tab('', 'inbox', 'Inbox')}${tab('new', 'plus', 'New')}${tab('boxes', 'box', 'Boxes')}${tab('money', 'money', 'Money')}${tab('log', 'log', 'Log')}</nav>
-    <${Told} /><${Keys} />`;
+  const path = where.value,
+    s = state.value,
+    n = s ? s.needs.length : 0;
+  let shown = html`
+    <main id="main" tabindex="-1">
+      <${Empty} icon="gone" head="There is nothing here"><a href="/">What needs you</a></${Empty}>
+    </main>
+  `;
+  for (const [is, make] of pages) {
+    const m = path.match(is);
+    if (m) {
+      shown = make(...m.slice(1));
+      break;
+    }
+  }
+  const at = to => (path === to || (to === '/boxes' && path.startsWith('/box/')) ? 'page' : undefined);
+  const badge = n > 0 && html`
+    <span class="chip" aria-label=${n + ' need you'}>${n}</span>
+  `;
+  const today = s ? s.today.cost : 0,
+    most = s && s.day;
+  const tab = (to, icon, name) => html`
+    <a href=${'/' + to} aria-current=${at('/' + to)}>
+      <${Icon} of=${icon} />
+      ${name}
+    </a>
+  `;
+  return html`
+    <a
+      class="skip"
+      href="#main"
+      onClick=${e => {
+        e.preventDefault();
+        e.stopPropagation();
+        document.getElementById('main').focus();
+      }}>
+      To the content
+    </a>
+    <header class="top">
+      <a class="logo" href="/" tabindex="-1" aria-hidden="true">cco</a>
+      <nav class="f" aria-label="Pages">
+        <a href="/" aria-current=${at('/')}>Inbox${badge}</a>
+        <a href="/boxes" aria-current=${at('/boxes')}>Boxes</a>
+        <a href="/money" aria-current=${at('/money')}>Money</a>
+        <a href="/log" aria-current=${at('/log')}>Log</a>
+      </nav>
+      <a
+        class="end"
+        href="/money"
+        aria-label=${`Today ${dollars(today)}` + (most ? ' of ' + dollars(most) : '')}>
+        <span class="s">Today ${dollars(today)}</span>
+        ${most > 0 && html`<${Bar} at=${today / most} />`}
+      </a>
+      <button
+        type="button"
+        class="btn q ic dk"
+        aria-label="Keys"
+        onClick=${() => document.getElementById('keys').showModal()}>
+        <kbd>?</kbd>
+      </button>
+    </header>
+    <div role="status" class="lost">
+      ${lost.value ? html`
+        <p>
+          cco view does not answer. What you see may be old; this page comes back by itself when${' '}
+          <code>cco view</code> runs again.
+        </p>
+      ` : null}
+    </div>
+    <div class="screen">
+      <${Wrong} of=${s && s.wrong} />
+      <${Part} key=${path}>${shown}</${Part}>
+    </div>
+    <nav class="tabbar" aria-label="Pages, at hand">
+      ${tab('', 'inbox', 'Inbox')}
+      ${tab('new', 'plus', 'New')}
+      ${tab('boxes', 'box', 'Boxes')}
+      ${tab('money', 'money', 'Money')}
+      ${tab('log', 'log', 'Log')}
+    </nav>
+    <${Told} />
+    <${Keys} />
+  `;
 }
 
 // start shows what was asked for while this came, or the frame alone if that takes long, and follows what comes then.
@@ -109,7 +299,14 @@ export async function start(first) {
     if (!state.value) requestAnimationFrame(() => performance.mark('shown')); // what make bench waits for
     state.value = s;
   };
-  const given = first.then(r => r && r.ok ? r.json() : null).then(s => { if (s && !state.value) shown(s); }, () => {});
+  const given = first
+    .then(r => (r && r.ok ? r.json() : null))
+    .then(
+      s => {
+        if (s && !state.value) shown(s);
+      },
+      () => {},
+    );
   await Promise.race([given, new Promise(soon => setTimeout(soon, 100))]);
   render(html`<${App} />`, document.getElementById('page'));
   stream(() => '/events', {state: shown});

@@ -1,69 +1,296 @@
-// What came back, as people review it: a tree of files, findings and comments under their lines, marks for what was seen.
-// Only `pull` moves a branch.
-import {html, act, told, useState, useEffect, useRef, useAsk, state, calm, Act, Danger, Empty, Icon, Oops, Part, Path, Plus, Soon, base, count, runOf, short} from '/assets/app.js';
+// What came back, as people review it: a tree of files, findings and comments under their lines, marks for what was
+// seen. Only `pull` moves a branch.
+import {
+  html,
+  act,
+  told,
+  useState,
+  useEffect,
+  useRef,
+  useAsk,
+  state,
+  calm,
+  Act,
+  Danger,
+  Empty,
+  Icon,
+  Oops,
+  Part,
+  Path,
+  Plus,
+  Soon,
+  base,
+  count,
+  runOf,
+  short,
+} from '/assets/app.js';
 import {useKeys} from '/assets/app.js';
+import {languageOf, paint} from '/assets/colour.js';
 import {Frame} from '/assets/head.js';
 import {Field, Discard, Later} from '/assets/need.js';
 
-const Spans = ({l}) => l.spans.map((s, i) => s.class ? html`<span class=${'c-' + s.class} key=${i}>${s.text}</span>` : s.text);
-const textOf = l => l.spans.map(s => s.text).join('');
+// A line is painted once.
+const painted = new WeakMap();
+function Spans({l, lang}) {
+  if (!painted.has(l)) painted.set(l, paint(l.text, lang));
+  return painted
+    .get(l)
+    .map(([kind, text], i) => (kind ? html`<span class=${'c-' + kind} key=${i}>${text}</span>` : text));
+}
 const foundIn = f => [...f.found, ...f.hunks.flatMap(h => h.lines.flatMap(l => l.found || []))];
 const worst = f => ['high', 'medium', 'low'].find(d => foundIn(f).some(x => x.danger === d));
-const generated = f => /(^|\/)(go\.sum|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|Cargo\.lock|poetry\.lock|[^/]*\.(min\.(js|css)|snap|pb\.go))$/.test(f.path);
+const locks = ['go.sum', 'package-lock.json', 'yarn.lock', 'pnpm-lock.yaml', 'Cargo.lock', 'poetry.lock'];
+const generated = f => locks.includes(base(f.path)) || /\.(min\.(js|css)|snap|pb\.go)$/.test(f.path);
 const long = f => f.added + f.deleted > 400;
 
 // Found is what the gate says, with the consent that it needs in it.
 function Found({f, g, took, take}) {
   const asks = g && g.response !== 'tell' && take;
-  return html`<div class=${'note found ' + (f.danger === 'high' ? 'bad' : f.danger === 'medium' ? 'warn' : '')} role="note"><p class="f"><${Danger} of=${f.danger} /><b class="grow any">${g && f.says !== g.says ? g.says : f.says}</b><span class="m s">${f.kind}</span></p>
-    ${g && f.says !== g.says && html`<p class="any">${f.says}</p>`}${asks && html`<label class="f"><input type="checkbox" checked=${took} onChange=${e => take(f.kind, e.target.checked)} />${g.count > 1 ? `I have read all ${g.count} of ${f.kind} and want them` : 'I have read it and want it'}</label>`}</div>`;
+  return html`
+    <div
+      class=${'note found ' + (f.danger === 'high' ? 'bad' : f.danger === 'medium' ? 'warn' : '')}
+      role="note">
+      <p class="f">
+        <${Danger} of=${f.danger} />
+        <b class="grow any">${g && f.says !== g.says ? g.says : f.says}</b>
+        <span class="m s">${f.kind}</span>
+      </p>
+      ${g && f.says !== g.says && html`<p class="any">${f.says}</p>`}
+      ${asks && html`
+        <label class="f">
+          <input type="checkbox" checked=${took} onChange=${e => take(f.kind, e.target.checked)} />
+          ${g.count > 1
+            ? `I have read all ${g.count} of ${f.kind} and want them`
+            : 'I have read it and want it'}
+        </label>
+      `}
+    </div>
+  `;
 }
 
 function Remark({c, gone}) {
-  return html`<div class="note mine"><p class="f"><b>You</b>${c.late && html`<span class="chip warn">the file has changed</span>`}<button type="button" class="btn q end" onClick=${() => gone(c.id)}>Remove</button></p><p class="any pre">${c.text}</p></div>`;
+  return html`
+    <div class="note mine">
+      <p class="f">
+        <b>You</b>
+        ${c.late && html`<span class="chip warn">the file has changed</span>`}
+        <button type="button" class="btn q end" onClick=${() => gone(c.id)}>Remove</button>
+      </p>
+      <p class="any pre">${c.text}</p>
+    </div>
+  `;
 }
 function Write({save, cancel}) {
-  const [text, setText] = useState(''), el = useRef(null);
-  useEffect(() => { el.current.querySelector('textarea').focus(); }, []);
+  const [text, setText] = useState(''),
+    el = useRef(null);
+  useEffect(() => {
+    el.current.querySelector('textarea').focus();
+  }, []);
   const go = () => text.trim() && save(text.trim());
-  return html`<div class="note mine write" ref=${el} onKeyDown=${e => { if (e.key === 'Escape') cancel(); if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) go(); }}><${Field} words="Comment on this line" value=${text} set=${setText} rows=${2} />
-    <p class="f end2"><button type="button" class="btn q" onClick=${cancel}>Cancel</button><button type="button" class="btn" disabled=${!text.trim()} onClick=${go}>Add comment</button></p></div>`;
+  return html`
+    <div
+      class="note mine write"
+      ref=${el}
+      onKeyDown=${e => {
+        if (e.key === 'Escape') cancel();
+        if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) go();
+      }}>
+      <${Field} words="Comment on this line" value=${text} set=${setText} rows=${2} />
+      <p class="f end2">
+        <button type="button" class="btn q" onClick=${cancel}>Cancel</button>
+        <button type="button" class="btn" disabled=${!text.trim()} onClick=${go}>Add comment</button>
+      </p>
+    </div>
+  `;
 }
 
 const words = {'+': 'added', '-': 'removed', ' ': ''};
+// step goes with an arrow key to the next line that can be commented on.
+function step(e) {
+  const by = {ArrowDown: 1, ArrowUp: -1}[e.key];
+  if (!by || !e.target.matches('.at')) return;
+  e.preventDefault();
+  const rows = [...e.target.closest('section').querySelectorAll('tr:has(.at)')];
+  const to = rows[rows.indexOf(e.target.closest('tr')) + by];
+  if (to) [...to.querySelectorAll('.at')].at(-1).focus();
+}
+
 function Lines({f, h, both, tools}) {
-  const rows = [], num = (l, k, old) => html`<td class=${'l' + (old ? ' old' : '')}>${tools.say && l[k] ? html`<button type="button" tabindex="-1" class="at" aria-label=${`Comment on line ${l[k]}`} onClick=${() => tools.say(f, l)}>${l[k]}</button>` : l[k] || ''}</td>`;
-  const below = (l, key) => { const found = l.found || [], mine = tools.on(f, l), writes = tools.writes(f, l);
-    if (found.length || mine.length || writes) rows.push(html`<tr key=${'n' + key}><td colspan=${both ? 4 : 3} class="under">${found.map((x, i) => html`<${Found} f=${x} key=${i} ...${tools.consent(x)} />`)}${mine.map(c => html`<${Remark} c=${c} gone=${tools.gone} key=${c.id} />`)}${writes && html`<${Write} save=${t => tools.save(f, l, t)} cancel=${() => tools.say(null)} />`}</td></tr>`); };
+  const lang = languageOf(f.path);
+  const entry = h.lines.find(l => l.op !== ' '); // of the Tab key; from there on arrows go from line to line
+  const rows = [],
+    num = (l, k, old) => html`
+      <td class=${'l' + (old ? ' old' : '')}>
+        ${tools.say && l[k] ? html`
+          <button
+            type="button"
+            tabindex=${l === entry && k === (l.new ? 'new' : 'old') ? 0 : -1}
+            class="at"
+            aria-label=${`Comment on line ${l[k]}`}
+            onClick=${() => tools.say(f, l)}>
+            ${l[k]}
+          </button>
+        ` : (
+          l[k] || ''
+        )}
+      </td>
+    `;
+  const below = (l, key) => {
+    const found = l.found || [],
+      mine = tools.on(f, l),
+      writes = tools.writes(f, l);
+    if (found.length || mine.length || writes)
+      rows.push(
+        html`<tr key=${'n' + key}>
+          <td colspan=${both ? 4 : 3} class="under">
+            ${found.map((x, i) => html`
+              <${Found} f=${x} key=${i} ...${tools.consent(x)} />
+            `)}
+            ${mine.map(c => html`
+              <${Remark} c=${c} gone=${tools.gone} key=${c.id} />
+            `)}
+            ${writes && html`<${Write} save=${t => tools.save(f, l, t)} cancel=${() => tools.say(null)} />`}
+          </td>
+        </tr>`,
+      );
+  };
   const touch = l => ({onDblClick: () => tools.say && tools.say(f, l)});
-  if (!both) h.lines.forEach((l, i) => {
-    rows.push(html`<tr key=${i} class=${l.op === '+' ? 'add' : l.op === '-' ? 'rm' : ''} ...${touch(l)}>${num(l, 'old', true)}${num(l, 'new')}<td class="c"><span class="op" aria-label=${words[l.op]}>${l.op === '-' ? '−' : l.op}</span><${Spans} l=${l} /></td></tr>`);
-    below(l, i);
-  });
-  else pairs(h.lines).forEach(([a, b], i) => {
-    const side = (l, k, op, c) => l ? html`${num(l, k)}<td class=${'c ' + (l.op === op ? c : '')}><${Spans} l=${l} /></td>` : html`<td class="l"></td><td class="c none"></td>`;
-    rows.push(html`<tr key=${i}>${side(a, 'old', '-', 'rm')}${side(b, 'new', '+', 'add')}</tr>`);
-    for (const l of new Set([a, b])) if (l) below(l, i + l.op);
-  });
-  return html`<table class=${'diff' + (both ? ' both' : '')} aria-label=${'Lines of ' + f.path}><tbody><tr class="hunk"><td class="l old"></td>${both ? html`<td class="c" colspan="3">${h.head}</td>` : html`<td class="l"></td><td class="c">${h.head}</td>`}</tr>${rows}</tbody></table>`;
+  if (!both)
+    h.lines.forEach((l, i) => {
+      rows.push(
+        html`<tr key=${i} class=${l.op === '+' ? 'add' : l.op === '-' ? 'rm' : ''} ...${touch(l)}>
+          ${num(l, 'old', true)}
+          ${num(l, 'new')}
+          <td class="c">
+            <span class="op" aria-label=${words[l.op]}>${l.op === '-' ? '−' : l.op}</span>
+            <${Spans} l=${l} lang=${lang} />
+          </td>
+        </tr>`,
+      );
+      below(l, i);
+    });
+  else
+    pairs(h.lines).forEach(([a, b], i) => {
+      const side = (l, k, op, c) =>
+        l ? html`
+          ${num(l, k)}
+          <td class=${'c ' + (l.op === op ? c : '')}><${Spans} l=${l} lang=${lang} /></td>
+        ` : html`
+          <td class="l"></td>
+          <td class="c none"></td>
+        `;
+      rows.push(
+        html`<tr key=${i}>
+          ${side(a, 'old', '-', 'rm')}
+          ${side(b, 'new', '+', 'add')}
+        </tr>`,
+      );
+      for (const l of new Set([a, b])) if (l) below(l, i + l.op);
+    });
+  return html`
+    <table class=${'diff' + (both ? ' both' : '')} aria-label=${'Lines of ' + f.path} onKeyDown=${step}>
+      <tbody>
+        <tr class="hunk">
+          <td class="l old"></td>
+          ${both ? html`
+            <td class="c" colspan="3">${h.head}</td>
+          ` : html`
+            <td class="l"></td>
+            <td class="c">${h.head}</td>
+          `}
+        </tr>
+        ${rows}
+      </tbody>
+    </table>
+  `;
 }
 function pairs(lines) {
   const out = [];
-  let dels = [], adds = [];
-  const flush = () => { for (let i = 0; i < Math.max(dels.length, adds.length); i++) out.push([dels[i], adds[i]]); dels = []; adds = []; };
-  for (const l of lines) { if (l.op === '-') dels.push(l); else if (l.op === '+') adds.push(l); else { flush(); out.push([l, l]); } }
+  let dels = [],
+    adds = [];
+  const flush = () => {
+    for (let i = 0; i < Math.max(dels.length, adds.length); i++) out.push([dels[i], adds[i]]);
+    dels = [];
+    adds = [];
+  };
+  for (const l of lines) {
+    if (l.op === '-') dels.push(l);
+    else if (l.op === '+') adds.push(l);
+    else {
+      flush();
+      out.push([l, l]);
+    }
+  }
   flush();
   return out;
 }
 
 function File({f, patch, both, whole, open, fold, seen, see, taken, take, tools}) {
-  const n = foundIn(f), w = worst(f), worse = n.filter(x => x.danger === w).length, more = f.cut || n.some(x => x.kind === 'unseen');
-  return html`<section class="file" id=${'f-' + f.path} aria-label=${f.path}><header><button type="button" class="btn q ic" aria-expanded=${open} aria-label=${(open ? 'Fold ' : 'Unfold ') + f.path} onClick=${fold}><${Icon} of="right" c=${'fold' + (open ? ' open' : '')} /></button><${Path} of=${f.path} c="mono" />
-      ${n.length > 0 && html`<${Danger} of=${w} n=${worse > 1 ? worse : 0} />`}<span class="s n dk"><${Plus} s=${f} /></span>${(f.kind !== 'changed' && f.kind || f.mode) && html`<span class="m s dk cut">${[f.kind !== 'changed' && f.kind, f.mode && 'mode ' + f.mode].filter(Boolean).join(', ')}</span>`}
-      <span class="end f">${see && f.mark && html`<label class="f s dk"><input type="checkbox" data-seen checked=${seen} onChange=${e => see(f, e.target.checked)} />Seen</label>`}${take && html`<label class="f s"><input type="checkbox" data-take checked=${taken} onChange=${e => take(f.path, e.target.checked)} />Take</label>`}</span></header>
-    ${open && html`<div class="body">${f.found.map((x, i) => html`<${Found} f=${x} key=${i} ...${tools.consent(x)} />`)}${tools.file(f).map(c => html`<${Remark} c=${c} gone=${tools.gone} key=${c.id} />`)}${f.binary && html`<p class="m pad">A binary file.</p>`}
-      ${f.hunks.map((h, i) => html`<${Lines} f=${f} h=${h} both=${both} tools=${tools} key=${i} />`)}
-      ${more && html`<p class="f pad"><button type="button" class="btn" onClick=${() => whole(f.path)}>Show more</button><a class="btn q" href=${'/api/v1/sessions/' + patch(f.path)} target="_blank">As text</a></p>`}</div>`}</section>`;
+  const n = foundIn(f),
+    w = worst(f),
+    worse = n.filter(x => x.danger === w).length,
+    more = f.cut || n.some(x => x.kind === 'unseen');
+  return html`
+    <section class="file" id=${'f-' + f.path} aria-label=${f.path}>
+      <header>
+        <button
+          type="button"
+          class="btn q ic"
+          aria-expanded=${open}
+          aria-label=${(open ? 'Fold ' : 'Unfold ') + f.path}
+          onClick=${fold}>
+          <${Icon} of="right" c=${'fold' + (open ? ' open' : '')} />
+        </button>
+        <${Path} of=${f.path} c="mono" />
+        ${n.length > 0 && html`<${Danger} of=${w} n=${worse > 1 ? worse : 0} />`}
+        <span class="s n dk"><${Plus} s=${f} /></span>
+        ${((f.kind !== 'changed' && f.kind) || f.mode) && html`
+          <span class="m s dk cut">
+            ${[f.kind !== 'changed' && f.kind, f.mode && 'mode ' + f.mode].filter(Boolean).join(', ')}
+          </span>
+        `}
+        <span class="end f">
+          ${see && f.mark && html`
+            <label class="f s dk">
+              <input type="checkbox" data-seen checked=${seen} onChange=${e => see(f, e.target.checked)} />
+              Seen
+            </label>
+          `}
+          ${take && html`
+            <label class="f s">
+              <input
+                type="checkbox"
+                data-take
+                checked=${taken}
+                onChange=${e => take(f.path, e.target.checked)}
+              />
+              Take
+            </label>
+          `}
+        </span>
+      </header>
+      ${open && html`
+        <div class="body">
+          ${f.found.map((x, i) => html`
+            <${Found} f=${x} key=${i} ...${tools.consent(x)} />
+          `)}
+          ${tools.file(f).map(c => html`
+            <${Remark} c=${c} gone=${tools.gone} key=${c.id} />
+          `)}
+          ${f.binary && html`<p class="m pad">A binary file.</p>`}
+          ${f.hunks.map((h, i) => html`
+            <${Lines} f=${f} h=${h} both=${both} tools=${tools} key=${i} />
+          `)}
+          ${more && html`
+            <p class="f pad">
+              <button type="button" class="btn" onClick=${() => whole(f.path)}>Show more</button>
+              <a class="btn q" href=${'/api/v1/sessions/' + patch(f.path)} target="_blank">As text</a>
+            </p>
+          `}
+        </div>
+      `}
+    </section>
+  `;
 }
 
 // treeOf puts files below their directories; those with one child alone share a row.
@@ -71,74 +298,474 @@ function treeOf(files) {
   const root = {dirs: new Map(), files: []};
   for (const f of files) {
     let at = root;
-    for (const d of f.path.split('/').slice(0, -1)) { if (!at.dirs.has(d)) at.dirs.set(d, {dirs: new Map(), files: []}); at = at.dirs.get(d); }
+    for (const d of f.path.split('/').slice(0, -1)) {
+      if (!at.dirs.has(d)) at.dirs.set(d, {dirs: new Map(), files: []});
+      at = at.dirs.get(d);
+    }
     at.files.push(f);
   }
   return root;
 }
 function Branches({of, seen, to, on}) {
-  const dirs = [...of.dirs].map(([name, d]) => { while (!d.files.length && d.dirs.size === 1) { const [[n, x]] = d.dirs; name += '/' + n; d = x; } return [name, d]; });
-  const dot = f => { const w = worst(f); return w && w !== 'low' && html`<span class=${'dot ' + (w === 'high' ? 'bad' : 'warn')}><span class="sr">${w} danger</span></span>`; };
-  return html`<ul>${dirs.map(([name, d]) => html`<li key=${name}><b><${Icon} of="dir" /><span class="cut" title=${name}>${name}</span></b><${Branches} of=${d} seen=${seen} to=${to} on=${on} /></li>`)}
-    ${of.files.map(f => html`<li key=${f.path}><a href=${'#f-' + f.path} class=${seen.includes(f.path) ? 'm' : ''} aria-current=${on === f.path ? 'true' : undefined} onClick=${e => { e.preventDefault(); to(f.path); }}><${Icon} of=${seen.includes(f.path) ? 'done' : 'file'} c="m" /><span class="cut" title=${f.path}>${base(f.path)}</span>${dot(f)}<span class="end s n"><${Plus} s=${f} /></span></a></li>`)}</ul>`;
+  const dirs = [...of.dirs].map(([name, d]) => {
+    while (!d.files.length && d.dirs.size === 1) {
+      const [[n, x]] = d.dirs;
+      name += '/' + n;
+      d = x;
+    }
+    return [name, d];
+  });
+  const dot = f => {
+    const w = worst(f);
+    return (
+      w &&
+      w !== 'low' && html`
+        <span class=${'dot ' + (w === 'high' ? 'bad' : 'warn')}><span class="sr">${w} danger</span></span>
+      `
+    );
+  };
+  return html`
+    <ul>
+      ${dirs.map(([name, d]) => html`
+        <li key=${name}>
+          <b>
+            <${Icon} of="dir" />
+            <span class="cut" title=${name}>${name}</span>
+          </b>
+          <${Branches} of=${d} seen=${seen} to=${to} on=${on} />
+        </li>
+      `)}
+      ${of.files.map(f => html`
+        <li key=${f.path}>
+          <a
+            href=${'#f-' + f.path}
+            class=${seen.includes(f.path) ? 'm' : ''}
+            aria-current=${on === f.path ? 'true' : undefined}
+            onClick=${e => {
+              e.preventDefault();
+              to(f.path);
+            }}>
+            <${Icon} of=${seen.includes(f.path) ? 'done' : 'file'} c="m" />
+            <span class="cut" title=${f.path}>${base(f.path)}</span>
+            ${dot(f)}
+            <span class="end s n"><${Plus} s=${f} /></span>
+          </a>
+        </li>
+      `)}
+    </ul>
+  `;
 }
 
 export function Changes({id}) {
-  const st = state.value, mark = st && [...st.live, ...st.recent].find(v => v.id === id);
-  const [again, setAgain] = useState(0), [commit, setCommit] = useState(''), [only, setOnly] = useState('');
+  const st = state.value,
+    mark = st && [...st.live, ...st.recent].find(v => v.id === id);
+  const [again, setAgain] = useState(0),
+    [commit, setCommit] = useState(''),
+    [only, setOnly] = useState('');
   const q = new URLSearchParams();
   if (commit) q.set('commit', commit);
   if (only) q.set('file', only);
   // What it does meanwhile is read anew: it went on, or another took it.
-  const {v: c, e, late} = useAsk(`/sessions/${id}/changes?` + q, again + runOf(mark)), [kept, keep] = useState(null), busy = e && e.status === 409;
+  const {v: c, e, late} = useAsk(`/sessions/${id}/changes?` + q, again + runOf(mark)),
+    [kept, keep] = useState(null),
+    busy = e && e.status === 409;
   useEffect(() => {
     if (c) keep(c);
-    const timer = (busy || c && c.examining) && setTimeout(() => setAgain(n => n + 1), 1000); // busy: another pull is under way
+    // busy: another pull is under way
+    const timer = (busy || (c && c.examining)) && setTimeout(() => setAgain(n => n + 1), 1000);
     return () => clearTimeout(timer);
   }, [c, e, late]);
-  const shown = c || kept, files = shown ? shown.files.length : undefined;
-  return html`<${Frame} id=${id} tab="/changes" files=${files}>${(s, done) => e && !busy && !shown ? html`<main id="main" tabindex="-1"><${Oops} e=${e} /></main>` : !shown ? html`<main id="main" tabindex="-1"><${Soon} /><p class="m pad s">${busy ? 'It has to wait: ' + e.message : 'What it did is being unpacked in quarantine and examined.'}</p></main>`
-    : !shown.commits.length && !shown.wip ? html`<main id="main" tabindex="-1"><${Empty} icon="file" head="It made no commits">${s.live ? 'What it makes is here when it has ended.' : 'There is nothing to take.'}</${Empty}></main>`
-    : html`<${Review} id=${id} s=${s} c=${shown} commit=${commit} setCommit=${x => { setOnly(''); setCommit(x); }} only=${only} setOnly=${setOnly} reload=${() => { setAgain(n => n + 1); done(); }} />`}</${Frame}>`;
+  const shown = c || kept,
+    files = shown ? shown.files.length : undefined;
+  return html`
+    <${Frame} id=${id} tab="/changes" files=${files}>
+      ${(s, done) =>
+        e && !busy && !shown ? html`
+          <main id="main" tabindex="-1"><${Oops} e=${e} /></main>
+        ` : !shown ? html`
+          <main id="main" tabindex="-1">
+            <${Soon} />
+            <p class="m pad s">
+              ${busy
+                ? 'It has to wait: ' + e.message
+                : 'What it did is being unpacked in quarantine and examined.'}
+            </p>
+          </main>
+        ` : !shown.commits.length && !shown.wip ? html`
+          <main id="main" tabindex="-1">
+            <${Empty} icon="file" head="It made no commits">
+              ${s.live ? 'What it makes is here when it has ended.' : 'There is nothing to take.'}
+            </${Empty}>
+          </main>
+        ` : html`
+          <${Review}
+            id=${id}
+            s=${s}
+            c=${shown}
+            commit=${commit}
+            setCommit=${x => {
+              setOnly('');
+              setCommit(x);
+            }}
+            only=${only}
+            setOnly=${setOnly}
+            reload=${() => {
+              setAgain(n => n + 1);
+              done();
+            }}
+          />
+        `
+      }
+    </${Frame}>
+  `;
 }
 
 function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
-  const [both, setBoth] = useState(false), [took, setTook] = useState([]), [out, setOut] = useState([]), [folds, setFolds] = useState({}), [filter, setFilter] = useState(''), [writes, setWrites] = useState(null), [on, setOn] = useState(''), [text, setText] = useState(''), [here, setHere] = useState(-1), [seen, setSeen] = useState(c.marked), [mine, setMine] = useState(c.remarks);
-  useEffect(() => { setSeen(c.marked); setMine(c.remarks); }, [c]);
-  const to = '/sessions/' + id, partial = s.state !== 'done' && s.state !== 'pulled', by = Object.fromEntries(c.groups.map(g => [g.kind, g])), may = !c.pulled && !commit && !s.live;
-  const asks = c.pulled ? [] : c.groups.filter(g => g.response !== 'tell'), left = asks.filter(g => !took.includes(g.kind)), findings = c.groups.reduce((n, g) => n + g.count, 0), refused = asks.some(g => g.response === 'refuse');
-  const number = n => asks.filter(n).reduce((k, g) => k + g.count, 0), open = number(g => !took.includes(g.kind)), all = number(() => true);
-  const list = c.files.filter(f => !filter || f.path.toLowerCase().includes(filter.toLowerCase())), chosen = c.files.filter(f => !out.includes(f.path)), some = out.length > 0;
-  const isOpen = f => folds[f.path] ?? (c.files.length === 1 || !(seen.includes(f.path) || long(f) && !worst(f) || generated(f) && !worst(f)));
-  const consent = (kind, yes) => setTook(t => yes ? [...t, kind] : t.filter(k => k !== kind));
-  const note = async (path, body) => { try { await act(to + path, body); return true; } catch (e) { told.value = {bad: true, says: [e.message]}; return false; } };
-  const see = async (f, yes) => { setSeen(x => yes ? [...x, f.path] : x.filter(p => p !== f.path)); setFolds(x => ({...x, [f.path]: !yes})); await note('/marks', {file: f.path, mark: f.mark, on: yes}); };
-  const same = (r, f, l) => r.file === f.path && r.line === (l.op === '-' ? l.old : l.new) && Boolean(r.old) === (l.op === '-');
-  const tools = {consent: x => ({g: by[x.kind], took: took.includes(x.kind), take: may && !c.examining && consent}), on: (f, l) => mine.filter(r => same(r, f, l)), file: f => mine.filter(r => r.file === f.path && (!r.line || !f.hunks.some(h => h.lines.some(l => same(r, f, l))))),
-    writes: (f, l) => writes && writes.f === f.path && writes.old === l.old && writes.new === l.new && writes.op === l.op, say: s.live ? null : (f, l) => setWrites(f && {f: f.path, old: l.old, new: l.new, op: l.op}),
-    save: async (f, l, words) => { const r = {file: f.path, mark: f.mark, line: (l.op === '-' ? l.old : l.new) || 0, old: l.op === '-', code: textOf(l).slice(0, 300), text: words}; if (await note('/remarks', {id: '', at: new Date(0).toISOString(), ...r})) { setWrites(null); reload(); } },
-    gone: async one => { if (await note('/unsay', {comment: one})) { setMine(x => x.filter(r => r.id !== one)); reload(); } }};
-  const jump = by => { const notes = [...document.querySelectorAll('.found')]; if (!notes.length) return; const at = (here + by + notes.length) % notes.length; setHere(at); notes[at].scrollIntoView({block: 'center'}); notes[at].querySelector('input')?.focus({preventScroll: true}); };
-  const toFile = p => { setOn(p); document.getElementById('f-' + p)?.scrollIntoView(); };
-  useKeys({n: () => jump(1), p: () => jump(-1), j: () => jump(1), k: () => jump(-1), r: () => jump(1), t: () => document.querySelector('.dock [data-act*="/pull"]')?.click()});
-  const patch = file => { const p = new URLSearchParams(); if (commit) p.set('commit', commit); if (file) p.set('file', file); return id + '/patch?' + p; };
+  const [both, setBoth] = useState(false),
+    [took, setTook] = useState([]),
+    [out, setOut] = useState([]),
+    [folds, setFolds] = useState({}),
+    [filter, setFilter] = useState(''),
+    [writes, setWrites] = useState(null),
+    [on, setOn] = useState(''),
+    [text, setText] = useState(''),
+    [here, setHere] = useState(-1),
+    [seen, setSeen] = useState(c.marked),
+    [mine, setMine] = useState(c.remarks);
+  useEffect(() => {
+    setSeen(c.marked);
+    setMine(c.remarks);
+  }, [c]);
+  const to = '/sessions/' + id,
+    partial = s.state !== 'done' && s.state !== 'pulled',
+    by = Object.fromEntries(c.groups.map(g => [g.kind, g])),
+    may = !c.pulled && !commit && !s.live;
+  const asks = c.pulled ? [] : c.groups.filter(g => g.response !== 'tell'),
+    left = asks.filter(g => !took.includes(g.kind)),
+    findings = c.groups.reduce((n, g) => n + g.count, 0),
+    refused = asks.some(g => g.response === 'refuse');
+  const number = n => asks.filter(n).reduce((k, g) => k + g.count, 0),
+    open = number(g => !took.includes(g.kind)),
+    all = number(() => true);
+  const list = c.files.filter(f => !filter || f.path.toLowerCase().includes(filter.toLowerCase())),
+    chosen = c.files.filter(f => !out.includes(f.path)),
+    some = out.length > 0;
+  const isOpen = f =>
+    folds[f.path] ??
+    (c.files.length === 1 ||
+      !(seen.includes(f.path) || (long(f) && !worst(f)) || (generated(f) && !worst(f))));
+  const consent = (kind, yes) => setTook(t => (yes ? [...t, kind] : t.filter(k => k !== kind)));
+  const note = async (path, body) => {
+    try {
+      await act(to + path, body);
+      return true;
+    } catch (e) {
+      told.value = {bad: true, says: [e.message]};
+      return false;
+    }
+  };
+  const see = async (f, yes) => {
+    setSeen(x => (yes ? [...x, f.path] : x.filter(p => p !== f.path)));
+    setFolds(x => ({...x, [f.path]: !yes}));
+    await note('/marks', {file: f.path, mark: f.mark, on: yes});
+  };
+  const same = (r, f, l) =>
+    r.file === f.path && r.line === (l.op === '-' ? l.old : l.new) && Boolean(r.old) === (l.op === '-');
+  const tools = {
+    consent: x => ({g: by[x.kind], took: took.includes(x.kind), take: may && !c.examining && consent}),
+    on: (f, l) => mine.filter(r => same(r, f, l)),
+    file: f =>
+      mine.filter(
+        r => r.file === f.path && (!r.line || !f.hunks.some(h => h.lines.some(l => same(r, f, l)))),
+      ),
+    writes: (f, l) =>
+      writes && writes.f === f.path && writes.old === l.old && writes.new === l.new && writes.op === l.op,
+    say: s.live ? null : (f, l) => setWrites(f && {f: f.path, old: l.old, new: l.new, op: l.op}),
+    save: async (f, l, words) => {
+      const r = {
+        file: f.path,
+        mark: f.mark,
+        line: (l.op === '-' ? l.old : l.new) || 0,
+        old: l.op === '-',
+        code: l.text.slice(0, 300),
+        text: words,
+      };
+      if (await note('/remarks', {id: '', at: new Date(0).toISOString(), ...r})) {
+        setWrites(null);
+        reload();
+      }
+    },
+    gone: async one => {
+      if (await note('/unsay', {comment: one})) {
+        setMine(x => x.filter(r => r.id !== one));
+        reload();
+      }
+    },
+  };
+  const jump = by => {
+    const notes = [...document.querySelectorAll('.found')];
+    if (!notes.length) return;
+    const at = (here + by + notes.length) % notes.length;
+    setHere(at);
+    notes[at].scrollIntoView({block: 'center'});
+    notes[at].querySelector('input')?.focus({preventScroll: true});
+  };
+  const toFile = p => {
+    setOn(p);
+    document.getElementById('f-' + p)?.scrollIntoView();
+  };
+  useKeys({
+    n: () => jump(1),
+    p: () => jump(-1),
+    j: () => jump(1),
+    k: () => jump(-1),
+    r: () => jump(1),
+    t: () => document.querySelector('.dock [data-act*="/pull"]')?.click(),
+  });
+  const patch = file => {
+    const p = new URLSearchParams();
+    if (commit) p.set('commit', commit);
+    if (file) p.set('file', file);
+    return id + '/patch?' + p;
+  };
   const canTake = may && !c.examining && !left.length && chosen.length > 0;
-  const takeWords = some ? 'Take ' + count(chosen.length, 'file') : partial ? 'Take what is' : 'Take all', ready = canTake && (c.seen !== undefined);
-  return html`<div class="review"><nav class="tree" aria-label="Files"><input class="in" type="search" aria-label="Filter files" placeholder=${'Filter ' + count(c.files.length, 'file')} value=${filter} onInput=${e => setFilter(e.target.value)} /><${Branches} of=${treeOf(list)} seen=${seen} to=${toFile} on=${on} /></nav>
-    <main id="main" tabindex="-1" class="files"><h2 class="sr">What came back</h2><div class="sum f wrap"><span class="m s">${count(c.commits.length, 'commit')}</span><span class="s">${count(c.files.length, 'file')} <${Plus} s=${c} /></span>${['high', 'medium', 'low'].map(x => [x, c.groups.filter(g => g.danger === x).reduce((n, g) => n + g.count, 0)]).filter(x => x[1]).map(([x, n]) => html`<${Danger} key=${x} of=${x} n=${n} />`)}
-        <span class="f end"><span class="m s dk">${seen.length} of ${c.files.length} seen</span><select aria-label="Commit" value=${commit} onChange=${e => setCommit(e.target.value)}><option value="">All commits</option>${c.commits.map(k => html`<option key=${k.commit} value=${k.commit}>${short(k.commit)} ${k.subject.slice(0, 60)}</option>`)}</select>
-          <select class="dk" aria-label="View" value=${both ? 'split' : ''} onChange=${e => setBoth(e.target.value === 'split')}><option value="">Unified</option><option value="split">Split</option></select>${only && html`<button type="button" class="btn q" onClick=${() => setOnly('')}>All files</button>`}</span></div>
-      <p role="status" class=${c.examining ? 'ask2' : 'sr'}>${c.examining ? 'The gate is still looking at it: what you must know follows.' : ''}</p>${c.notes.map(n => html`<p class="ask2">${n}</p>`)}
-      ${s.live && html`<p class="ask2">It is at work again: this is what it had made before.</p>`}${c.wip && html`<p class="m s gap">Something was left uncommitted, and comes to <code>refs/cco/${id}-wip</code>.</p>`}
-      ${c.pulled && html`<p class="ask2 good">${c.whole ? html`It is on your branch ${c.branch}.` : html`It was taken, and all of it is at <code>refs/cco/${id}</code>. Branch ${c.branch} has not all of it: <code>git restore --source=refs/cco/${id} PATH</code> brings more.`}</p>`}
-      ${c.groups.length > 0 && html`<details class="gate card" open=${c.groups.some(g => !c.files.some(f => foundIn(f).some(x => x.kind === g.kind)))}><summary class="f"><${Icon} of="right" c="fold" /><h2>What you must know</h2><span class="m s">${count(findings, 'finding')}</span></summary><ul>${c.groups.map(g => html`<li key=${g.kind} class="f wrap">${may && g.response !== 'tell' ? html`<label class="f grow"><input type="checkbox" data-consent checked=${took.includes(g.kind)} onChange=${e => consent(g.kind, e.target.checked)} /><${Danger} of=${g.danger} n=${g.count} /><b>${g.says}</b></label>` : html`<span class="f grow"><${Danger} of=${g.danger} n=${g.count} /><b>${g.says}</b></span>`}
-        <span class="m s">${g.kind}${g.response === 'tell' ? '' : g.response === 'ask' ? ', needs consent' : ', refused by your settings'}</span><ul class="mono m">${g.findings.map((x, i) => html`<li key=${i} class="any pre">${x}</li>`)}${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}</ul></li>`)}</ul></details>`}
-      ${c.cut && html`<p class="ask2">The change is too long to be shown here whole. Choose a commit, or <a href=${'/api/v1/sessions/' + patch('')} target="_blank">see it whole, as text</a>.</p>`}
-      ${list.map(f => html`<${Part} key=${f.path}><${File} f=${f} patch=${patch} both=${both} whole=${setOnly} open=${isOpen(f)} fold=${() => setFolds(x => ({...x, [f.path]: !isOpen(f)}))} seen=${seen.includes(f.path)} see=${see} taken=${!out.includes(f.path)} take=${may && ((p, yes) => setOut(x => yes ? x.filter(y => y !== p) : [...x, p]))} tools=${tools} /></${Part}>`)}</main></div>
-    <div class="dock stay lift"><span class="f"><b>${c.pulled ? 'Taken' : c.examining ? 'Examining' : all ? `${all - open} of ${count(all, 'finding')}` : 'Nothing was found'}</b><span class="m dk">${all && !c.pulled ? (all === 1 ? 'has' : 'have') + ' your consent' : c.pulled ? '' : !all && findings ? 'to decide; ' + count(findings, 'note') : ''}</span>
-        ${findings > 0 && html`<span class="f dk"><button type="button" class="btn q ic" aria-label="The finding before" onClick=${() => jump(-1)}><${Icon} of="up" /></button><button type="button" class="btn q ic" aria-label="The next finding" onClick=${() => jump(1)}><${Icon} of="down" /></button><kbd>p</kbd><kbd>n</kbd></span>`}</span>
-      <span class="f end g">${!s.live && mine.length > 0 ? html`<label class="grow dk"><span class="sr">What else to say</span><input class="in" placeholder="What else to say" value=${text} onInput=${e => setText(e.target.value)} /></label><${Act} path=${to + '/send'} seen=${s.seen} body=${() => ({comments: mine.map(r => r.id), text})} done=${() => { setText(''); reload(); }}>Send ${count(mine.length, 'comment')}</${Act}>`
-        : !s.live && !c.pulled && html`<span class="dk f">${!c.pulled && html`<${Discard} id=${id} seen=${s.seen} then=${reload} />`}${s.need && html`<${Later} n=${s.need} then=${reload} />`}</span>`}
-        ${!c.pulled && html`<${Act} path=${to + '/pull'} seen=${c.seen} fill=${!left.length} disabled=${!canTake} body=${() => ({accept: took, partial, only: some ? chosen.map(f => f.path) : []})} sure=${refused && !left.length ? `Your settings refuse ${asks.filter(g => g.response === 'refuse').map(g => g.kind).join(', ')}. It is taken all the same.` : ''} danger=${refused && !left.length} yes="Take it anyway" done=${() => reload()}>${takeWords}</${Act}>`}
-        ${!c.pulled && left.length > 0 && html`<button type="button" class="btn fill" onClick=${() => jump(1)}>Review ${count(open, 'finding')}</button>`}</span></div>`;
+  const takeWords = some ? 'Take ' + count(chosen.length, 'file') : partial ? 'Take what is' : 'Take all',
+    ready = canTake && c.seen !== undefined;
+  return html`
+    <div class="review">
+      <nav class="tree" aria-label="Files">
+        <input
+          class="in"
+          type="search"
+          aria-label="Filter files"
+          placeholder=${'Filter ' + count(c.files.length, 'file')}
+          value=${filter}
+          onInput=${e => setFilter(e.target.value)}
+        />
+        <${Branches} of=${treeOf(list)} seen=${seen} to=${toFile} on=${on} />
+      </nav>
+      <main id="main" tabindex="-1" class="files">
+        <h2 class="sr">What came back</h2>
+        <div class="sum f wrap">
+          <span class="m s">${count(c.commits.length, 'commit')}</span>
+          <span class="s">${count(c.files.length, 'file')} <${Plus} s=${c} /></span>
+          ${['high', 'medium', 'low']
+            .map(x => [x, c.groups.filter(g => g.danger === x).reduce((n, g) => n + g.count, 0)])
+            .filter(x => x[1])
+            .map(([x, n]) => html`
+              <${Danger} key=${x} of=${x} n=${n} />
+            `)}
+          <span class="f end">
+            <span class="m s dk">${seen.length} of ${c.files.length} seen</span>
+            <select aria-label="Commit" value=${commit} onChange=${e => setCommit(e.target.value)}>
+              <option value="">All commits</option>
+              ${c.commits.map(k => html`
+                <option key=${k.commit} value=${k.commit}>
+                  ${short(k.commit)} ${k.subject.slice(0, 60)}
+                </option>
+              `)}
+            </select>
+            <select
+              class="dk"
+              aria-label="View"
+              value=${both ? 'split' : ''}
+              onChange=${e => setBoth(e.target.value === 'split')}>
+              <option value="">Unified</option>
+              <option value="split">Split</option>
+            </select>
+            ${only && html`
+              <button type="button" class="btn q" onClick=${() => setOnly('')}>All files</button>
+            `}
+          </span>
+        </div>
+        <p role="status" class=${c.examining ? 'ask2' : 'sr'}>
+          ${c.examining ? 'The gate is still looking at it: what you must know follows.' : ''}
+        </p>
+        ${c.notes.map(n => html`
+          <p class="ask2">${n}</p>
+        `)}
+        ${s.live && html`<p class="ask2">It is at work again: this is what it had made before.</p>`}
+        ${c.wip && html`
+          <p class="m s gap">Something was left uncommitted, and comes to <code>refs/cco/${id}-wip</code>.</p>
+        `}
+        ${c.pulled && html`
+          <p class="ask2 good">
+            ${c.whole ? html`
+              It is on your branch ${c.branch}.
+            ` : html`
+              It was taken, and all of it is at <code>refs/cco/${id}</code>. Branch ${c.branch} has not
+              all of it: <code>git restore --source=refs/cco/${id} PATH</code> brings more.
+            `}
+          </p>
+        `}
+        ${c.groups.length > 0 && html`
+          <details
+            class="gate card"
+            open=${c.groups.some(g => !c.files.some(f => foundIn(f).some(x => x.kind === g.kind)))}>
+            <summary class="f">
+              <${Icon} of="right" c="fold" />
+              <h2>What you must know</h2>
+              <span class="m s">${count(findings, 'finding')}</span>
+            </summary>
+            <ul>
+              ${c.groups.map(g => html`
+                <li key=${g.kind} class="f wrap">
+                  ${may && g.response !== 'tell' ? html`
+                    <label class="f grow">
+                      <input
+                        type="checkbox"
+                        data-consent
+                        checked=${took.includes(g.kind)}
+                        onChange=${e => consent(g.kind, e.target.checked)}
+                      />
+                      <${Danger} of=${g.danger} n=${g.count} />
+                      <b>${g.says}</b>
+                    </label>
+                  ` : html`
+                    <span class="f grow">
+                      <${Danger} of=${g.danger} n=${g.count} />
+                      <b>${g.says}</b>
+                    </span>
+                  `}
+                  <span class="m s">
+                    ${g.kind}
+                    ${g.response === 'tell'
+                      ? ''
+                      : g.response === 'ask'
+                        ? ', needs consent'
+                        : ', refused by your settings'}
+                  </span>
+                  <ul class="mono m">
+                    ${g.findings.map((x, i) => html`
+                      <li key=${i} class="any pre">${x}</li>
+                    `)}
+                    ${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}
+                  </ul>
+                </li>
+              `)}
+            </ul>
+          </details>
+        `}
+        ${c.cut && html`
+          <p class="ask2">
+            The change is too long to be shown here whole. Choose a commit, or${' '}
+            <a href=${'/api/v1/sessions/' + patch('')} target="_blank">see it whole, as text</a>
+            .
+          </p>
+        `}
+        ${list.map(f => html`
+          <${Part} key=${f.path}>
+            <${File}
+              f=${f}
+              patch=${patch}
+              both=${both}
+              whole=${setOnly}
+              open=${isOpen(f)}
+              fold=${() => setFolds(x => ({...x, [f.path]: !isOpen(f)}))}
+              seen=${seen.includes(f.path)}
+              see=${see}
+              taken=${!out.includes(f.path)}
+              take=${may && ((p, yes) => setOut(x => (yes ? x.filter(y => y !== p) : [...x, p])))}
+              tools=${tools}
+            />
+          </${Part}>
+        `)}
+      </main>
+    </div>
+    <div class="dock stay lift">
+      <span class="f">
+        <b>
+          ${c.pulled
+            ? 'Taken'
+            : c.examining
+              ? 'Examining'
+              : all
+                ? `${all - open} of ${count(all, 'finding')}`
+                : 'Nothing was found'}
+        </b>
+        <span class="m dk">
+          ${all && !c.pulled
+            ? (all === 1 ? 'has' : 'have') + ' your consent'
+            : c.pulled
+              ? ''
+              : !all && findings
+                ? 'to decide; ' + count(findings, 'note')
+                : ''}
+        </span>
+        ${findings > 0 && html`
+          <span class="f dk">
+            <button
+              type="button"
+              class="btn q ic"
+              aria-label="The finding before"
+              onClick=${() => jump(-1)}>
+              <${Icon} of="up" />
+            </button>
+            <button type="button" class="btn q ic" aria-label="The next finding" onClick=${() => jump(1)}>
+              <${Icon} of="down" />
+            </button>
+            <kbd>p</kbd>
+            <kbd>n</kbd>
+          </span>
+        `}
+      </span>
+      <span class="f end g">
+        ${!s.live && mine.length > 0 ? html`
+          <label class="grow dk">
+            <span class="sr">What else to say</span>
+            <input
+              class="in"
+              placeholder="What else to say"
+              value=${text}
+              onInput=${e => setText(e.target.value)}
+            />
+          </label>
+          <${Act}
+            path=${to + '/send'}
+            seen=${s.seen}
+            body=${() => ({comments: mine.map(r => r.id), text})}
+            done=${() => {
+              setText('');
+              reload();
+            }}>
+            Send ${count(mine.length, 'comment')}
+          </${Act}>
+        ` : (
+          !s.live &&
+          !c.pulled && html`
+            <span class="dk f">
+              ${!c.pulled && html`<${Discard} id=${id} seen=${s.seen} then=${reload} />`}
+              ${s.need && html`<${Later} n=${s.need} then=${reload} />`}
+            </span>
+          `
+        )}
+        ${!c.pulled && html`
+          <${Act}
+            path=${to + '/pull'}
+            seen=${c.seen}
+            fill=${!left.length}
+            disabled=${!canTake}
+            body=${() => ({accept: took, partial, only: some ? chosen.map(f => f.path) : []})}
+            sure=${
+              refused && !left.length
+                ? `Your settings refuse ${asks
+                    .filter(g => g.response === 'refuse')
+                    .map(g => g.kind)
+                    .join(', ')}. It is taken all the same.`
+                : ''
+            }
+            danger=${refused && !left.length}
+            yes="Take it anyway"
+            done=${() => reload()}>
+            ${takeWords}
+          </${Act}>
+        `}
+        ${!c.pulled && left.length > 0 && html`
+          <button type="button" class="btn fill" onClick=${() => jump(1)}>
+            Review ${count(open, 'finding')}
+          </button>
+        `}
+      </span>
+    </div>
+  `;
 }

@@ -1,118 +1,541 @@
 // The inbox: every session once, in rows by what it needs, and beside them the one that is chosen.
-import {html, act, state, told, useEffect, useRef, useState, useAsk, Words, Act, Ago, Agent, Bar, Danger, Empty, Icon, Part, Path, Plus, count, dollars, base, cents, flat, hue, money, none, runOf, titleOf} from '/assets/lib.js';
+import {
+  html,
+  act,
+  state,
+  told,
+  useEffect,
+  useRef,
+  useState,
+  useAsk,
+  Words,
+  Act,
+  Ago,
+  Agent,
+  Bar,
+  Danger,
+  Empty,
+  Icon,
+  Part,
+  Path,
+  Plus,
+  count,
+  dollars,
+  base,
+  cents,
+  flat,
+  hue,
+  money,
+  none,
+  runOf,
+  titleOf,
+} from '/assets/lib.js';
 import {kinds, clean, toOf, apiOf, Answer, Later, Discard, Findings} from '/assets/need.js';
 import {Composer, Begin} from '/assets/composer.js';
 import {go, useKeys} from '/assets/app.js';
 
-const groups = [['asks', 'Asks'], ['held', 'Held by the gate'], ['ready', 'Ready'], ['running', 'Running'], ['done', 'Done']];
-const ended = {pulled: ['done', 'm', 'taken'], done: ['done', 'm', 'done'], failed: ['fail', 'm', 'failed'], killed: ['gone', 'm', 'stopped'], paused: ['limit', 'm', 'paused'], waiting: ['ask', 'm', 'put off'], idle: ['ready', 'm', 'put off']};
+const groups = [
+  ['asks', 'Asks'],
+  ['held', 'Held by the gate'],
+  ['ready', 'Ready'],
+  ['running', 'Running'],
+  ['done', 'Done'],
+];
+const ended = {
+  pulled: ['done', 'm', 'taken'],
+  done: ['done', 'm', 'done'],
+  failed: ['fail', 'm', 'failed'],
+  killed: ['gone', 'm', 'stopped'],
+  paused: ['limit', 'm', 'paused'],
+  waiting: ['ask', 'm', 'put off'],
+  idle: ['ready', 'm', 'put off'],
+};
 
 // rowsOf makes a row of everything, the most urgent first: needs come in the order of all lists of them.
 function rowsOf(st) {
-  const rows = [], by = {}, phases = new Map(st.phases.map(p => [p.id, p])), seen = new Set(st.needs.map(n => n.parent || n.id));
+  const rows = [],
+    by = {},
+    phases = new Map(st.phases.map(p => [p.id, p])),
+    seen = new Set(st.needs.map(n => n.parent || n.id));
   for (const v of [...st.live, ...st.recent]) by[v.id] = v;
   for (const n of st.needs) {
-    const v = by[n.id], [group, icon, c, says, does] = kinds[n.kind] || kinds.look;
-    rows.push({key: n.of + n.id, id: n.id, n, v, group, icon, c, says, does, to: toOf(n), title: n.title || n.id, note: n.kind === 'pull' || n.kind === 'decide' ? '' : flat(n.words).slice(0, 160) || says,
-      repo: n.repo, branch: n.branch, agent: n.agent, cost: v ? v.spent : phases.get(n.parent || n.id), size: v && v.size, at: n.since});
+    const v = by[n.id],
+      [group, icon, c, says, does] = kinds[n.kind] || kinds.look;
+    rows.push({
+      key: n.of + n.id,
+      id: n.id,
+      n,
+      v,
+      group,
+      icon,
+      c,
+      says,
+      does,
+      to: toOf(n),
+      title: n.title || n.id,
+      note: n.kind === 'pull' || n.kind === 'decide' ? '' : flat(n.words).slice(0, 160) || says,
+      repo: n.repo,
+      branch: n.branch,
+      agent: n.agent,
+      cost: v ? v.spent : phases.get(n.parent || n.id),
+      size: v && v.size,
+      at: n.since,
+    });
   }
-  const plain = (v, group, icon, c, says, live) => rows.push({key: 'session' + v.id, id: v.id, v, live, group, icon, c, says, does: live ? 'Message' : '', to: '/session/' + v.id, title: titleOf(v),
-    note: live ? v.last : v.reason || (v.state === 'pulled' ? 'taken into ' + v.branch : ''), repo: v.repo, branch: v.branch, agent: v.agent, cost: v.spent, size: v.size, at: none(v.finished) || live ? v.started || v.created : v.finished});
+  const plain = (v, group, icon, c, says, live) =>
+    rows.push({
+      key: 'session' + v.id,
+      id: v.id,
+      v,
+      live,
+      group,
+      icon,
+      c,
+      says,
+      does: live ? 'Message' : '',
+      to: '/session/' + v.id,
+      title: titleOf(v),
+      note: live ? v.last : v.reason || (v.state === 'pulled' ? 'taken into ' + v.branch : ''),
+      repo: v.repo,
+      branch: v.branch,
+      agent: v.agent,
+      cost: v.spent,
+      size: v.size,
+      at: none(v.finished) || live ? v.started || v.created : v.finished,
+    });
   for (const v of st.live) if (!seen.has(v.id)) plain(v, 'running', 'run', 'acc', 'running', true);
-  for (const p of st.phases) if (!seen.has(p.id)) {
-    rows.push({key: 'phase' + p.id, id: p.id, p, group: p.ended ? 'done' : 'running', icon: p.ended ? 'done' : 'run', c: p.ended ? 'm' : 'acc', says: p.stage, does: '', to: '/phase/' + p.id, title: p.title || p.id,
-      note: p.ended ? p.stage : p.stage + (p.pr_number ? ', request ' + p.pr_number : ''), repo: p.repo, branch: p.branch, agent: 'phase', cost: p, at: p.updated});
-  }
-  for (const v of st.recent) if (!seen.has(v.id)) plain(v, 'done', ...(ended[v.state] || ended.done), false);
+  for (const p of st.phases)
+    if (!seen.has(p.id)) {
+      rows.push({
+        key: 'phase' + p.id,
+        id: p.id,
+        p,
+        group: p.ended ? 'done' : 'running',
+        icon: p.ended ? 'done' : 'run',
+        c: p.ended ? 'm' : 'acc',
+        says: p.stage,
+        does: '',
+        to: '/phase/' + p.id,
+        title: p.title || p.id,
+        note: p.ended ? p.stage : p.stage + (p.pr_number ? ', request ' + p.pr_number : ''),
+        repo: p.repo,
+        branch: p.branch,
+        agent: 'phase',
+        cost: p,
+        at: p.updated,
+      });
+    }
+  for (const v of st.recent)
+    if (!seen.has(v.id)) plain(v, 'done', ...(ended[v.state] || ended.done), false);
   return rows;
 }
 
 // While somebody reads, what is new waits, and rows stay where they are.
 let busyAt = -Infinity;
-for (const name of ['pointermove', 'keydown', 'wheel', 'touchstart', 'scroll']) addEventListener(name, () => { busyAt = performance.now(); }, {passive: true});
+for (const name of ['pointermove', 'keydown', 'wheel', 'touchstart', 'scroll'])
+  addEventListener(
+    name,
+    () => {
+      busyAt = performance.now();
+    },
+    {passive: true},
+  );
 const reads = () => !document.hidden && (scrollY > 0 || performance.now() - busyAt < 20000);
 function useHeld(rows) {
-  const at = useRef(null), [, look] = useState(0), places = rows.map(r => r.group + r.key).join();
+  const at = useRef(null),
+    [, look] = useState(0),
+    places = rows.map(r => r.group + r.key).join();
   if (!at.current || !reads()) at.current = {places, keys: rows.map(r => [r.key, r.group])};
   const same = at.current.places === places;
   // What waits is shown when nobody reads any more, also if nothing else comes.
-  useEffect(() => { const t = !same && setInterval(() => reads() || look(n => n + 1), 1000); return () => clearInterval(t); }, [same]);
+  useEffect(() => {
+    const t = !same && setInterval(() => reads() || look(n => n + 1), 1000);
+    return () => clearInterval(t);
+  }, [same]);
   if (same) return {rows, fresh: 0};
-  const by = new Map(rows.map(r => [r.key, r])), was = new Set(at.current.keys.map(k => k[0]));
-  const kept = at.current.keys.filter(([k]) => by.has(k)).map(([k, group]) => ({...by.get(k), shown: group}));
-  return {rows: kept, fresh: rows.filter(r => !was.has(r.key)).length || kept.filter(r => r.shown !== r.group).length, show: () => { at.current = null; }};
+  const by = new Map(rows.map(r => [r.key, r])),
+    was = new Set(at.current.keys.map(k => k[0]));
+  const kept = at.current.keys
+    .filter(([k]) => by.has(k))
+    .map(([k, group]) => ({...by.get(k), shown: group}));
+  return {
+    rows: kept,
+    fresh: rows.filter(r => !was.has(r.key)).length || kept.filter(r => r.shown !== r.group).length,
+    show: () => {
+      at.current = null;
+    },
+  };
 }
 
 const dash = html`<span class="dk">—</span>`;
-const Size = ({of}) => of ? html`<span class="dk">${count(of.files, 'file')} </span><${Plus} s=${of} />` : dash;
-const Marks = ({n}) => n && n.held ? n.held.slice(0, 2).map(g => html`<${Danger} key=${g.kind} of=${g.danger} n=${g.count} />`) : null;
+const Size = ({of}) =>
+  of ? html`
+    <span class="dk">${count(of.files, 'file')} </span>
+    <${Plus} s=${of} />
+  ` : (
+    dash
+  );
+const Marks = ({n}) =>
+  n && n.held ? n.held.slice(0, 2).map(g => html`<${Danger} key=${g.kind} of=${g.danger} n=${g.count} />`) : null;
 
 function Row({r, on, pick, marked, mark, open}) {
-  const link = r.does && (clean(r.n || {}) ? html`<${Act} path=${apiOf(r.n) + '/pull'} seen=${r.n.work}>Take</${Act}>`
-    : r.id === 'engine' ? html`<${Act} path="/phases/watch">Start</${Act}>` : r.does === 'Message' ? html`<a class="btn q" href=${r.to}>Message</a>`
-    : ['Review', 'Take'].includes(r.does) ? html`<a class="btn" href=${'/session/' + r.id + '/changes'}>${r.does === 'Take' ? 'Review' : r.does}</a>` : html`<a class="btn" href=${r.to} onClick=${open}>${r.does}</a>`);
-  return html`<li class=${'row' + (on ? ' on' : '') + (r.group === 'done' ? ' old' : '')} data-id=${r.id} aria-current=${on ? 'true' : undefined} onClick=${e => { if (!e.target.closest('a, button, input, dialog')) pick(); }}>
-    <input type="checkbox" aria-label=${'Choose: ' + r.title} checked=${marked} onChange=${mark} /><${Icon} of=${r.icon} c=${r.c} label=${r.says} />
-    <span class="t"><a class="cut" href=${r.to}><bdi>${r.title}</bdi></a><${Marks} n=${r.n} />${r.note && html`<span class="m cut last"><bdi>${r.note}</bdi></span>`}</span>
-    <span class="meta"><span class="cut" title=${r.repo}>${base(r.repo)}${r.branch && html`<span class="dk"> · ${r.branch}</span>`}</span><span class="dk">${r.agent && html`<${Agent} of=${r.agent} />`}</span><span class="n"><${Size} of=${r.size} /></span>
-      <span class="n">${r.cost && r.cost.cost > 0 ? cents(r.cost.cost) : dash}</span><span class="n"><${Ago} at=${r.at} /></span></span><span class="do">${link}</span></li>`;
+  const link =
+    r.does &&
+    (clean(r.n || {}) ? html`
+      <${Act} path=${apiOf(r.n) + '/pull'} seen=${r.n.work}>Take</${Act}>
+    ` : r.id === 'engine' ? html`
+      <${Act} path="/phases/watch">Start</${Act}>
+    ` : r.does === 'Message' ? html`
+      <a class="btn q" href=${r.to}>Message</a>
+    ` : ['Review', 'Take'].includes(r.does) ? html`
+      <a class="btn" href=${'/session/' + r.id + '/changes'}>${r.does === 'Take' ? 'Review' : r.does}</a>
+    ` : html`
+      <a class="btn" href=${r.to} onClick=${open}>${r.does}</a>
+    `);
+  return html`
+    <li
+      class=${'row' + (on ? ' on' : '') + (r.group === 'done' ? ' old' : '')}
+      data-id=${r.id}
+      aria-current=${on ? 'true' : undefined}
+      onClick=${e => {
+        if (!e.target.closest('a, button, input, dialog')) pick();
+      }}>
+      <input type="checkbox" aria-label=${'Choose: ' + r.title} checked=${marked} onChange=${mark} />
+      <${Icon} of=${r.icon} c=${r.c} label=${r.says} />
+      <span class="t">
+        <a class="cut" href=${r.to}><bdi>${r.title}</bdi></a>
+        <${Marks} n=${r.n} />
+        ${r.note && html`
+          <span class="m cut last"><bdi>${r.note}</bdi></span>
+        `}
+      </span>
+      <span class="meta">
+        <span class="cut" title=${r.repo}>
+          ${base(r.repo)}
+          ${r.branch && html`<span class="dk"> · ${r.branch}</span>`}
+        </span>
+        <span class="dk">${r.agent && html`<${Agent} of=${r.agent} />`}</span>
+        <span class="n"><${Size} of=${r.size} /></span>
+        <span class="n">${r.cost && r.cost.cost > 0 ? cents(r.cost.cost) : dash}</span>
+        <span class="n"><${Ago} at=${r.at} /></span>
+      </span>
+      <span class="do">${link}</span>
+    </li>
+  `;
 }
 
 // Pane says of the chosen one what it is, and whether it is safe.
 function Pane({r, done}) {
-  const id = r.id, over = r.v && !r.live && r.n?.kind !== 'answer' && r.n?.kind !== 'limit', [soon, setSoon] = useState('');
-  useEffect(() => { const t = setTimeout(() => setSoon(id), 200); return () => clearTimeout(t); }, [id]);
-  const {v: d} = useAsk(soon === id && r.v ? '/sessions/' + id : '', runOf(r.v)), {v: c} = useAsk(soon === id && over ? `/sessions/${id}/changes` : '', runOf(r.v) + (r.size ? 1 : 0));
-  const most = d && d.limits.run_cost, files = c ? c.files : [];
-  const danger = f => ['high', 'medium'].find(x => [...f.found, ...f.hunks.flatMap(h => h.lines.flatMap(l => l.found || []))].some(y => y.danger === x));
-  return html`<aside class="pane" aria-label="The chosen one"><div class="stack l"><div><p class="f"><span class=${'chip ' + (r.c === 'm' ? '' : r.c)}><${Icon} of=${r.icon} />${r.says}</span><span class="m s end"><${Ago} at=${r.at} long /></span></p>
-      <h2 class="big any"><bdi>${r.title}</bdi></h2></div>
-    <dl class="kv">${r.repo && html`<dt>Into</dt><dd class="cut" title=${r.repo}>${base(r.repo)}${r.branch ? ' · ' + r.branch : ''}</dd>`}${r.v && html`<dt>Agent</dt><dd class="f"><${Agent} of=${r.agent} /> <span class="m cut">${r.v.model}</span></dd>`}
-      ${r.size && html`<dt>Came back</dt><dd>${c ? count(c.commits.length, 'commit') + ', ' : ''}${count(r.size.files, 'file')}, <${Plus} s=${r.size} /></dd>`}
-      ${r.cost && html`<dt>Cost</dt><dd class="f"><span>${money(r.cost) || '$0.00'}</span>${most > 0 && html`<${Bar} at=${r.cost.cost / most} /><span class="m">${dollars(most)}</span>`}</dd>`}</dl>
-    ${r.n && r.n.words.length > 0 && !r.n.held?.length && html`<section><h3>${r.says === 'asks' ? 'It asks' : r.says[0].toUpperCase() + r.says.slice(1)}</h3><div class="words"><${Words} of=${r.n.words} /></div></section>`}
-    ${r.n?.wrong && html`<p class="bad">${r.n.wrong}</p>`}
-    ${r.n?.held?.length > 0 && html`<section><h3>Findings</h3><${Findings} of=${r.n.held} /></section>`}
-    ${r.live && r.note && html`<section><h3>Its last words</h3><p class="m any">${r.note}</p></section>`}
-    ${files.length > 0 && html`<section><h3>Files</h3><ul class="list">${files.slice(0, 12).map(f => html`<li class="f" key=${f.path}><${Icon} of="file" c="m" /><${Path} of=${f.path} c="mono grow" />${danger(f) && html`<span class=${'dot ' + (danger(f) === 'high' ? 'bad' : 'warn')}></span>`}<span class="n s"><${Plus} s=${f} /></span></li>`)}</ul>
-      ${files.length > 12 && html`<p class="m s">and ${files.length - 12} more</p>`}</section>`}</div>
-    <div class="dock">${r.n ? html`<${Answer} n=${r.n} key=${r.n.seen + r.n.work} then=${done} /><span class="f end"><${Later} n=${r.n} then=${done} />${over && r.n.of === 'session' && html`<${Discard} id=${id} seen=${r.n.seen} then=${done} />`}</span>`
-      : html`<a class="btn" href=${r.to}>Open</a>${r.live && html`<span class="end"><${Act} path=${'/sessions/' + id + '/kill'} danger sure="Its agent ends, and what it did is kept." yes="Yes, end it">Stop</${Act}></span>`}`}</div></aside>`;
+  const id = r.id,
+    over = r.v && !r.live && r.n?.kind !== 'answer' && r.n?.kind !== 'limit',
+    [soon, setSoon] = useState('');
+  useEffect(() => {
+    const t = setTimeout(() => setSoon(id), 200);
+    return () => clearTimeout(t);
+  }, [id]);
+  const {v: d} = useAsk(soon === id && r.v ? '/sessions/' + id : '', runOf(r.v)),
+    {v: c} = useAsk(soon === id && over ? `/sessions/${id}/changes` : '', runOf(r.v) + (r.size ? 1 : 0));
+  const most = d && d.limits.run_cost,
+    files = c ? c.files : [];
+  const danger = f =>
+    ['high', 'medium'].find(x =>
+      [...f.found, ...f.hunks.flatMap(h => h.lines.flatMap(l => l.found || []))].some(y => y.danger === x),
+    );
+  return html`
+    <aside class="pane" aria-label="The chosen one">
+      <div class="stack l">
+        <div>
+          <p class="f">
+            <span class=${'chip ' + (r.c === 'm' ? '' : r.c)}>
+              <${Icon} of=${r.icon} />
+              ${r.says}
+            </span>
+            <span class="m s end"><${Ago} at=${r.at} long /></span>
+          </p>
+          <h2 class="big any"><bdi>${r.title}</bdi></h2>
+        </div>
+        <dl class="kv">
+          ${r.repo && html`
+            <dt>Into</dt>
+            <dd class="cut" title=${r.repo}>
+              ${base(r.repo)}
+              ${r.branch ? ' · ' + r.branch : ''}
+            </dd>
+          `}
+          ${r.v && html`
+            <dt>Agent</dt>
+            <dd class="f"><${Agent} of=${r.agent} /> <span class="m cut">${r.v.model}</span></dd>
+          `}
+          ${r.size && html`
+            <dt>Came back</dt>
+            <dd>
+              ${c ? count(c.commits.length, 'commit') + ', ' : ''}
+              ${count(r.size.files, 'file')}, <${Plus} s=${r.size} />
+            </dd>
+          `}
+          ${r.cost && html`
+            <dt>Cost</dt>
+            <dd class="f">
+              <span>${money(r.cost) || '$0.00'}</span>
+              ${most > 0 && html`
+                <${Bar} at=${r.cost.cost / most} />
+                <span class="m">${dollars(most)}</span>
+              `}
+            </dd>
+          `}
+        </dl>
+        ${r.n && r.n.words && !r.n.held?.length && html`
+          <section>
+            <h3>${r.says === 'asks' ? 'It asks' : r.says[0].toUpperCase() + r.says.slice(1)}</h3>
+            <div class="words"><${Words} of=${r.n.words} /></div>
+          </section>
+        `}
+        ${r.n?.wrong && html`<p class="bad">${r.n.wrong}</p>`}
+        ${r.n?.held?.length > 0 && html`
+          <section>
+            <h3>Findings</h3>
+            <${Findings} of=${r.n.held} />
+          </section>
+        `}
+        ${r.live && r.note && html`
+          <section>
+            <h3>Its last words</h3>
+            <p class="m any">${r.note}</p>
+          </section>
+        `}
+        ${files.length > 0 && html`
+          <section>
+            <h3>Files</h3>
+            <ul class="list">
+              ${files.slice(0, 12).map(f => html`
+                <li class="f" key=${f.path}>
+                  <${Icon} of="file" c="m" />
+                  <${Path} of=${f.path} c="mono grow" />
+                  ${danger(f) && html`<span class=${'dot ' + (danger(f) === 'high' ? 'bad' : 'warn')}></span>`}
+                  <span class="n s"><${Plus} s=${f} /></span>
+                </li>
+              `)}
+            </ul>
+            ${files.length > 12 && html`<p class="m s">and ${files.length - 12} more</p>`}
+          </section>
+        `}
+      </div>
+      <div class="dock">
+        ${r.n ? html`
+          <${Answer} n=${r.n} key=${r.n.seen + r.n.work} then=${done} />
+          <span class="f end">
+            <${Later} n=${r.n} then=${done} />
+            ${over && r.n.of === 'session' && html`<${Discard} id=${id} seen=${r.n.seen} then=${done} />`}
+          </span>
+        ` : html`
+          <a class="btn" href=${r.to}>Open</a>
+          ${r.live && html`
+            <span class="end">
+              <${Act}
+                path=${'/sessions/' + id + '/kill'}
+                danger
+                sure="Its agent ends, and what it did is kept."
+                yes="Yes, end it">
+                Stop
+              </${Act}>
+            </span>
+          `}
+        `}
+      </div>
+    </aside>
+  `;
 }
 
 const kept = {on: '', filter: '', repo: '', all: false}; // as it was left
 export function Home() {
-  const st = state.value, [on, setOn] = useState(kept.on), [filter, setFilter] = useState(kept.filter), [repo, setRepo] = useState(kept.repo), [all, setAll] = useState(kept.all), [marked, setMarked] = useState([]), [, again] = useState(0);
+  const st = state.value,
+    [on, setOn] = useState(kept.on),
+    [filter, setFilter] = useState(kept.filter),
+    [repo, setRepo] = useState(kept.repo),
+    [all, setAll] = useState(kept.all),
+    [marked, setMarked] = useState([]),
+    [, again] = useState(0);
   Object.assign(kept, {on, filter, repo, all});
   const every = st ? rowsOf(st) : [];
   const held = useHeld(every);
-  const want = filter.toLowerCase(), rows = held.rows.filter(r => (!repo || r.repo === repo) && (!want || (r.title + ' ' + r.note + ' ' + r.repo + ' ' + r.branch + ' ' + r.agent + ' ' + r.id).toLowerCase().includes(want)));
-  const shown = groups.map(([g, name]) => [g, name, rows.filter(r => (r.shown || r.group) === g)]).map(([g, name, list]) => [g, name, list, g === 'done' && !all && !want ? list.slice(0, 30) : list]).filter(x => x[2].length);
-  const flatRows = shown.flatMap(x => x[3]), at = Math.max(0, flatRows.findIndex(r => r.key === on)), chosen = flatRows[at];
-  const move = by => { const r = flatRows[Math.max(0, Math.min(flatRows.length - 1, at + by))]; if (r) { setOn(r.key); document.querySelector(`[data-id="${r.id}"]`)?.scrollIntoView({block: 'nearest'}); } };
-  const toggle = key => setMarked(m => m.includes(key) ? m.filter(k => k !== key) : [...m, key]);
-  const takeAll = async list => { // one after the other: each says what it took
-    const says = [], bad = [];
-    for (const r of list) { try { says.push(...(await act(apiOf(r.n) + '/pull', {seen: r.n.work})).says); } catch (e) { bad.push(r.title + ': ' + e.message); } }
-    told.value = {bad: bad.length > 0, says: [...bad, ...says]}; setMarked([]);
+  const want = filter.toLowerCase(),
+    rows = held.rows.filter(
+      r =>
+        (!repo || r.repo === repo) &&
+        (!want ||
+          (r.title + ' ' + r.note + ' ' + r.repo + ' ' + r.branch + ' ' + r.agent + ' ' + r.id)
+            .toLowerCase()
+            .includes(want)),
+    );
+  const shown = groups
+    .map(([g, name]) => [g, name, rows.filter(r => (r.shown || r.group) === g)])
+    .map(([g, name, list]) => [g, name, list, g === 'done' && !all && !want ? list.slice(0, 30) : list])
+    .filter(x => x[2].length);
+  const flatRows = shown.flatMap(x => x[3]),
+    at = Math.max(
+      0,
+      flatRows.findIndex(r => r.key === on),
+    ),
+    chosen = flatRows[at];
+  const move = by => {
+    const r = flatRows[Math.max(0, Math.min(flatRows.length - 1, at + by))];
+    if (r) {
+      setOn(r.key);
+      document.querySelector(`[data-id="${r.id}"]`)?.scrollIntoView({block: 'nearest'});
+    }
   };
-  useKeys({j: () => move(1), k: () => move(-1), Enter: () => chosen && go(chosen.to),
-    x: () => chosen && toggle(chosen.key), r: () => chosen?.v && go('/session/' + chosen.id + '/changes'),
-    t: () => chosen?.n && (clean(chosen.n) ? document.querySelector('.row.on .do button, .pane .fill')?.click() : go('/session/' + chosen.id + '/changes'))});
-  if (!st) return html`<main id="main" tabindex="-1"><h1 class="sr">What needs you</h1></main>`;
-  if (!every.length) return html`<main id="main" tabindex="-1"><${Begin} /></main>`;
-  const many = flatRows.filter(r => marked.includes(r.key)), takable = many.filter(r => r.n && clean(r.n)), repos = [...new Set(every.map(r => r.repo).filter(Boolean))].sort();
-  return html`<${Composer} /><div class="side"><main id="main" tabindex="-1" aria-label="Inbox"><h1 class="sr">What needs you</h1>
-    <div class="tools" role="search"><input class="in" type="search" aria-label="Filter" placeholder="Filter" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => { if (e.key === 'Escape') e.target.blur(); }} />
-      <select aria-label="Filter by repository" value=${repo} onChange=${e => setRepo(e.target.value)}><option value="">All repositories</option>${repos.map(r => html`<option key=${r} value=${r}>${base(r)}</option>`)}</select>
-      ${many.length > 0 ? html`<span class="f end"><span class="m s">${many.length} chosen</span>${takable.length > 0 && html`<button type="button" class="btn" onClick=${() => takeAll(takable)}>Take ${takable.length}</button>`}<button type="button" class="btn q" onClick=${() => setMarked([])}>Clear</button></span>`
-      : html`<span class="f end">${held.fresh > 0 && html`<button type="button" class="btn q" onClick=${() => { held.show(); again(n => n + 1); }}>${held.fresh} new</button>`}<span class="m s dk">${count(every.length, 'session')}</span></span>`}</div>
-    ${!shown.length && html`<${Empty} icon="inbox" head="Nothing is like that">No session has these words${repo ? ' in ' + base(repo) : ''}.</${Empty}>`}
-    ${!every.some(r => r.n) && html`<p class="calm m f"><${Icon} of="ready" c="ok" />Nothing waits for you.</p>`}
-    ${shown.map(([g, name, list, some]) => { const good = g === 'ready' ? list.filter(r => r.n && clean(r.n)) : []; return html`<section key=${g} id=${g}><div class="group"><h2>${name}</h2><span class="m">${list.length}</span>
-      ${good.length > 1 && html`<button type="button" class="btn q end" onClick=${() => takeAll(good)}>Take ${good.length} clean</button>`}</div>
-      <ul>${some.map(r => html`<${Part} key=${r.key}><${Row} r=${r} on=${chosen && r.key === chosen.key} pick=${() => setOn(r.key)} marked=${marked.includes(r.key)} mark=${() => toggle(r.key)}
-        open=${e => { if (innerWidth > 1100) { e.preventDefault(); setOn(r.key); requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector('.pane textarea, .pane input, .pane .dock button')?.focus())); } }} /></${Part}>`)}</ul>
-      ${some.length < list.length && html`<p class="more"><button type="button" class="btn q" onClick=${() => setAll(true)}>${list.length - some.length} more</button></p>`}</section>`; })}</main>
-    ${chosen && html`<${Part} key=${chosen.key}><${Pane} r=${chosen} done=${() => setOn('')} /></${Part}>`}</div>`;
+  const toggle = key => setMarked(m => (m.includes(key) ? m.filter(k => k !== key) : [...m, key]));
+  const takeAll = async list => {
+    // one after the other: each says what it took
+    const says = [],
+      bad = [];
+    for (const r of list) {
+      try {
+        says.push(...(await act(apiOf(r.n) + '/pull', {seen: r.n.work})).says);
+      } catch (e) {
+        bad.push(r.title + ': ' + e.message);
+      }
+    }
+    told.value = {bad: bad.length > 0, says: [...bad, ...says]};
+    setMarked([]);
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: () => chosen && go(chosen.to),
+    x: () => chosen && toggle(chosen.key),
+    r: () => chosen?.v && go('/session/' + chosen.id + '/changes'),
+    t: () =>
+      chosen?.n &&
+      (clean(chosen.n)
+        ? document.querySelector('.row.on .do button, .pane .fill')?.click()
+        : go('/session/' + chosen.id + '/changes')),
+  });
+  if (!st)
+    return html`
+      <main id="main" tabindex="-1"><h1 class="sr">What needs you</h1></main>
+    `;
+  if (!every.length)
+    return html`
+      <main id="main" tabindex="-1"><${Begin} /></main>
+    `;
+  const many = flatRows.filter(r => marked.includes(r.key)),
+    takable = many.filter(r => r.n && clean(r.n)),
+    repos = [...new Set(every.map(r => r.repo).filter(Boolean))].sort();
+  return html`
+    <${Composer} />
+    <div class="side">
+      <main id="main" tabindex="-1" aria-label="Inbox">
+        <h1 class="sr">What needs you</h1>
+        <div class="tools" role="search">
+          <input
+            class="in"
+            type="search"
+            aria-label="Filter"
+            placeholder="Filter"
+            value=${filter}
+            onInput=${e => setFilter(e.target.value)}
+            onKeyDown=${e => {
+              if (e.key === 'Escape') e.target.blur();
+            }}
+          />
+          <select aria-label="Filter by repository" value=${repo} onChange=${e => setRepo(e.target.value)}>
+            <option value="">All repositories</option>
+            ${repos.map(r => html`
+              <option key=${r} value=${r}>${base(r)}</option>
+            `)}
+          </select>
+          ${many.length > 0 ? html`
+            <span class="f end">
+              <span class="m s">${many.length} chosen</span>
+              ${takable.length > 0 && html`
+                <button type="button" class="btn" onClick=${() => takeAll(takable)}>
+                  Take ${takable.length}
+                </button>
+              `}
+              <button type="button" class="btn q" onClick=${() => setMarked([])}>Clear</button>
+            </span>
+          ` : html`
+            <span class="f end">
+              ${held.fresh > 0 && html`
+                <button
+                  type="button"
+                  class="btn q"
+                  onClick=${() => {
+                    held.show();
+                    again(n => n + 1);
+                  }}>
+                  ${held.fresh} new
+                </button>
+              `}
+              <span class="m s dk">${count(every.length, 'session')}</span>
+            </span>
+          `}
+        </div>
+        ${!shown.length && html`
+          <${Empty} icon="inbox" head="Nothing is like that">
+            No session has these words${repo ? ' in ' + base(repo) : ''}.
+          </${Empty}>
+        `}
+        ${!every.some(r => r.n) && html`
+          <p class="calm m f">
+            <${Icon} of="ready" c="ok" />
+            Nothing waits for you.
+          </p>
+        `}
+        ${shown.map(([g, name, list, some]) => {
+          const good = g === 'ready' ? list.filter(r => r.n && clean(r.n)) : [];
+          return html`
+            <section key=${g} id=${g}>
+              <div class="group">
+                <h2>${name}</h2>
+                <span class="m">${list.length}</span>
+                ${good.length > 1 && html`
+                  <button type="button" class="btn q end" onClick=${() => takeAll(good)}>
+                    Take ${good.length} clean
+                  </button>
+                `}
+              </div>
+              <ul>
+                ${some.map(r => html`
+                  <${Part} key=${r.key}>
+                    <${Row}
+                      r=${r}
+                      on=${chosen && r.key === chosen.key}
+                      pick=${() => setOn(r.key)}
+                      marked=${marked.includes(r.key)}
+                      mark=${() => toggle(r.key)}
+                      open=${e => {
+                        if (innerWidth > 1100) {
+                          e.preventDefault();
+                          setOn(r.key);
+                          requestAnimationFrame(() =>
+                            requestAnimationFrame(() =>
+                              document
+                                .querySelector('.pane textarea, .pane input, .pane .dock button')
+                                ?.focus(),
+                            ),
+                          );
+                        }
+                      }}
+                    />
+                  </${Part}>
+                `)}
+              </ul>
+              ${some.length < list.length && html`
+                <p class="more">
+                  <button type="button" class="btn q" onClick=${() => setAll(true)}>
+                    ${list.length - some.length} more
+                  </button>
+                </p>
+              `}
+            </section>
+          `;
+        })}
+      </main>
+      ${chosen && html`
+        <${Part} key=${chosen.key}><${Pane} r=${chosen} done=${() => setOn('')} /></${Part}>
+      `}
+    </div>
+  `;
 }

@@ -1,53 +1,192 @@
-// What gets something that waits further: an answer, a limit, consent, a way on. It stands beside a row and in a session.
+// What gets something that waits further: an answer, a limit, consent, a way on. It stands beside a row and in
+// a session.
 import {html, state, useState, Words, Choices, Act, GoOn, Danger, Icon, Path, count} from '/assets/lib.js';
 
 // kinds say of each kind of need which group of the inbox it is in, its sign, what it is called and what a row offers.
 export const kinds = {
-  engine: ['asks', 'fail', 'bad', 'nobody watches', 'Start'], idle: ['asks', 'ready', 'warn', 'has finished', 'Look'],
-  answer: ['asks', 'ask', 'warn', 'asks', 'Answer'], accept: ['asks', 'ask', 'warn', 'a stranger says', 'Read'],
-  limit: ['asks', 'limit', 'warn', 'reached a limit', 'Raise'], mend: ['asks', 'fail', 'bad', 'has trouble', 'Mend'],
-  look: ['asks', 'fail', 'bad', 'failed', 'Look'], decide: ['held', 'held', 'bad', 'held by the gate', 'Review'], pull: ['ready', 'ready', 'ok', 'ready', 'Take'],
+  engine: ['asks', 'fail', 'bad', 'nobody watches', 'Start'],
+  idle: ['asks', 'ready', 'warn', 'has finished', 'Look'],
+  answer: ['asks', 'ask', 'warn', 'asks', 'Answer'],
+  accept: ['asks', 'ask', 'warn', 'a stranger says', 'Read'],
+  limit: ['asks', 'limit', 'warn', 'reached a limit', 'Raise'],
+  mend: ['asks', 'fail', 'bad', 'has trouble', 'Mend'],
+  look: ['asks', 'fail', 'bad', 'failed', 'Look'],
+  decide: ['held', 'held', 'bad', 'held by the gate', 'Review'],
+  pull: ['ready', 'ready', 'ok', 'ready', 'Take'],
 };
 export const clean = n => n.kind === 'pull' && n.work && !n.held?.length && !n.wrong;
-export const toOf = n => n.of === 'engine' ? '/' : n.of === 'phase' ? '/phase/' + (n.parent || n.id) : '/session/' + n.id;
+export const toOf = n =>
+  n.of === 'engine' ? '/' : n.of === 'phase' ? '/phase/' + (n.parent || n.id) : '/session/' + n.id;
 export const apiOf = n => (n.of === 'phase' ? '/phases/' : '/sessions/') + (n.parent || n.id);
 export const needOf = id => state.value && state.value.needs.find(n => n.id === id);
 
-export const Field = ({words, value, set, rows = 3}) => html`<label class="blk"><span class="sr">${words}</span><textarea rows=${rows} placeholder=${words} value=${value} onInput=${e => set(e.target.value)}></textarea></label>`;
-export const Findings = ({of}) => html`<ul class="finds">${of.map(g => g.findings.slice(0, 3).map((f, i) => {
-  const [where, ...rest] = f.split('\n')[0].split(': ');
-  return html`<li key=${g.kind + i}>${i ? html`<span></span>` : html`<${Danger} of=${g.response === 'refuse' ? 'high' : g.danger} />`}<span class="grow">${!i && html`<b>${g.says}</b>`}<span class="mono m blk any">${rest.length ? where + ': ' + rest.join(': ') : where}</span></span></li>`;
-}))}</ul>`;
+export const Field = ({words, value, set, rows = 3}) => html`
+  <label class="blk">
+    <span class="sr">${words}</span>
+    <textarea rows=${rows} placeholder=${words} value=${value} onInput=${e => set(e.target.value)}></textarea>
+  </label>
+`;
+export const Findings = ({of}) => html`
+  <ul class="finds">
+    ${of.map(g =>
+      g.findings.slice(0, 3).map((f, i) => {
+        const [where, ...rest] = f.split('\n')[0].split(': ');
+        return html`
+          <li key=${g.kind + i}>
+            ${i ? html`<span></span>` : html`<${Danger} of=${g.response === 'refuse' ? 'high' : g.danger} />`}
+            <span class="grow">
+              ${!i && html`<b>${g.says}</b>`}
+              <span class="mono m blk any">${rest.length ? where + ': ' + rest.join(': ') : where}</span>
+            </span>
+          </li>
+        `;
+      }),
+    )}
+  </ul>
+`;
 
-// Answer is what a person says to a need. It is drawn anew with each question, so that nothing typed for one goes to another.
+// Answer is what a person says to a need. It is drawn anew with each question, so that nothing typed for one goes to
+// another.
 export function Answer({n, then}) {
-  const [text, setText] = useState(''), [limit, setLimit] = useState('');
-  const to = apiOf(n), empty = !text.trim();
+  const [text, setText] = useState(''),
+    [limit, setLimit] = useState('');
+  const to = apiOf(n),
+    empty = !text.trim();
   switch (n.kind) {
     case 'answer':
-      if (n.of === 'phase') return html`<${Field} words="Say something to the fixer" value=${text} set=${setText} />
-        <div class="acts"><${GoOn} of=${n} to=${to} fill=${empty} /><${Act} path=${to + '/fix'} seen=${n.seen} body=${() => ({comment: text})} disabled=${empty} done=${() => setText('')}>Say it</${Act}></div>`;
-      return html`<${Choices} of=${n.words} pick=${setText} /><${Field} words="Your answer" value=${text} set=${setText} />
-        <div class="acts"><${Act} path=${to + '/answer'} seen=${n.seen} body=${() => ({text})} fill disabled=${empty} done=${() => setText('')}>Answer</${Act}></div>`;
+      if (n.of === 'phase')
+        return html`
+          <${Field} words="Say something to the fixer" value=${text} set=${setText} />
+          <div class="acts">
+            <${GoOn} of=${n} to=${to} fill=${empty} />
+            <${Act}
+              path=${to + '/fix'}
+              seen=${n.seen}
+              body=${() => ({comment: text})}
+              disabled=${empty}
+              done=${() => setText('')}>
+              Say it
+            </${Act}>
+          </div>
+        `;
+      return html`
+        <${Choices} of=${n.words} pick=${setText} />
+        <${Field} words="Your answer" value=${text} set=${setText} />
+        <div class="acts">
+          <${Act}
+            path=${to + '/answer'}
+            seen=${n.seen}
+            body=${() => ({text})}
+            fill
+            disabled=${empty}
+            done=${() => setText('')}>
+            Answer
+          </${Act}>
+        </div>
+      `;
     case 'limit': {
-      const today = n.cause.startsWith('limits.day'), tok = n.cause.endsWith('tokens');
-      return html`<div class="acts">${!today && html`<label class="f">${tok ? 'Tokens of the next run' : 'Dollars of the next run'} <input class="in num" inputmode="decimal" value=${limit} onInput=${e => setLimit(e.target.value)} /></label>`}
-        <${Act} path=${to + '/continue'} seen=${n.seen} fill body=${() => tok ? {max_tokens: Number(limit) || 0} : {max_cost: Number(limit) || 0}}
-          disabled=${!today && !(Number(limit) > 0)}>${today ? 'Go on' : 'Raise it'}</${Act}>${today && html`<a class="btn" href="/money">Limits</a>`}</div>`;
+      const today = n.cause.startsWith('limits.day'),
+        tok = n.cause.endsWith('tokens');
+      return html`
+        <div class="acts">
+          ${!today && html`
+            <label class="f">
+              ${tok ? 'Tokens of the next run' : 'Dollars of the next run'}${' '}
+              <input
+                class="in num"
+                inputmode="decimal"
+                value=${limit}
+                onInput=${e => setLimit(e.target.value)}
+              />
+            </label>
+          `}
+          <${Act}
+            path=${to + '/continue'}
+            seen=${n.seen}
+            fill
+            body=${() => (tok ? {max_tokens: Number(limit) || 0} : {max_cost: Number(limit) || 0})}
+            disabled=${!today && !(Number(limit) > 0)}>
+            ${today ? 'Go on' : 'Raise it'}
+          </${Act}>
+          ${today && html`
+            <a class="btn" href="/money">Limits</a>
+          `}
+        </div>
+      `;
     }
     case 'idle':
-      return html`<div class="acts"><${Act} path=${to + '/kill'} seen=${n.seen} fill sure="Its agent ends, and what it did is kept." yes="Yes, end it">End it</${Act}><a class="btn" href=${'/session/' + n.id + '/terminal'}>Terminal</a></div>`;
-    case 'mend': return html`<div class="acts"><${Act} path=${to + '/resume'} seen=${n.seen} fill>Try again</${Act}></div>`;
+      return html`
+        <div class="acts">
+          <${Act}
+            path=${to + '/kill'}
+            seen=${n.seen}
+            fill
+            sure="Its agent ends, and what it did is kept."
+            yes="Yes, end it">
+            End it
+          </${Act}>
+          <a class="btn" href=${'/session/' + n.id + '/terminal'}>Terminal</a>
+        </div>
+      `;
+    case 'mend':
+      return html`
+        <div class="acts"><${Act} path=${to + '/resume'} seen=${n.seen} fill>Try again</${Act}></div>
+      `;
     case 'accept':
-      return html`<div class="acts"><${Act} path=${to + '/accept'} seen=${n.seen} body=${{comment: n.id}} fill sure="What this stranger wants becomes work for the fixer." yes="Yes, accept it">Accept as work</${Act}></div>`;
-    case 'engine': return html`<div class="acts"><${Act} path="/phases/watch" fill>Start an engine</${Act}></div>`;
+      return html`
+        <div class="acts">
+          <${Act}
+            path=${to + '/accept'}
+            seen=${n.seen}
+            body=${{comment: n.id}}
+            fill
+            sure="What this stranger wants becomes work for the fixer."
+            yes="Yes, accept it">
+            Accept as work
+          </${Act}>
+        </div>
+      `;
+    case 'engine':
+      return html`
+        <div class="acts"><${Act} path="/phases/watch" fill>Start an engine</${Act}></div>
+      `;
   }
   // decide, pull, look: what came back
-  const review = n.held?.length ? 'Review ' + count(n.held.reduce((k, g) => k + g.count, 0), 'finding') : 'Look at it';
-  return html`<div class="acts">${clean(n) ? html`<${Act} path=${to + '/pull'} seen=${n.work} fill done=${then}>Take</${Act}><a class="btn" href=${'/session/' + n.id + '/changes'}>Look at it</a>`
-    : html`<a class="btn fill" href=${'/session/' + n.id + '/changes'}>${review}</a>`}${n.kind === 'look' && html`<${Act} path=${to + '/continue'} seen=${n.seen}>Try again</${Act}>`}</div>`;
+  const review = n.held?.length
+    ? 'Review ' +
+      count(
+        n.held.reduce((k, g) => k + g.count, 0),
+        'finding',
+      )
+    : 'Look at it';
+  return html`
+    <div class="acts">
+      ${clean(n) ? html`
+        <${Act} path=${to + '/pull'} seen=${n.work} fill done=${then}>Take</${Act}>
+        <a class="btn" href=${'/session/' + n.id + '/changes'}>Look at it</a>
+      ` : html`
+        <a class="btn fill" href=${'/session/' + n.id + '/changes'}>${review}</a>
+      `}
+      ${n.kind === 'look' && html`
+        <${Act} path=${to + '/continue'} seen=${n.seen}>Try again</${Act}>
+      `}
+    </div>
+  `;
 }
 
-export const Later = ({n, then}) => n.of === 'engine' || n.kind === 'accept' ? null : html`<${Act} path=${'/sessions/' + n.id + '/later'} seen=${n.seen} done=${then}>Later</${Act}>`;
-export const Discard = ({id, seen, then}) => html`<${Act} quiet path=${'/sessions/' + id + '/discard'} seen=${seen} danger done=${then} yes="Throw it away"
-  sure=${`What this session made moves to the graveyard. “cco box restore ${id}” brings it back.`}>Throw away</${Act}>`;
+export const Later = ({n, then}) =>
+  n.of === 'engine' || n.kind === 'accept' ? null : html`
+    <${Act} path=${'/sessions/' + n.id + '/later'} seen=${n.seen} done=${then}>Later</${Act}>
+  `;
+export const Discard = ({id, seen, then}) => html`
+  <${Act}
+    quiet
+    path=${'/sessions/' + id + '/discard'}
+    seen=${seen}
+    danger
+    done=${then}
+    yes="Throw it away"
+    sure=${`What this session made moves to the graveyard. “cco box restore ${id}” brings it back.`}>
+    Throw away
+  </${Act}>
+`;

@@ -1,22 +1,137 @@
 // What left a session, and what was refused.
-import {html, useAsk, state, now, Act, Ago, Empty, Icon, Oops, Soon, bytes, count, runOf} from '/assets/app.js';
+import {
+  html,
+  useAsk,
+  state,
+  now,
+  Act,
+  Ago,
+  Empty,
+  Icon,
+  Oops,
+  Soon,
+  bytes,
+  count,
+  runOf,
+} from '/assets/app.js';
 import {Frame} from '/assets/head.js';
 
-export const Host = ({of}) => { const at = of.split(':')[0].split('.').slice(0, -2).join('.').length; return html`<span class="path" title=${of}><span>${at ? of.slice(0, at + 1) : ''}</span><span>${at ? of.slice(at + 1) : of}</span></span>`; };
+export const Host = ({of}) => {
+  const at = of.split(':')[0].split('.').slice(0, -2).join('.').length;
+  return html`
+    <span class="path" title=${of}>
+      <span>${at ? of.slice(0, at + 1) : ''}</span>
+      <span>${at ? of.slice(at + 1) : of}</span>
+    </span>
+  `;
+};
 export function Left({list, title = 'What left'}) {
   const sum = list.reduce((n, l) => n + Math.max(0, l.out), 0);
-  return html`<section class="card"><h2 class="f">${title}<span class="m">${list.length ? count(list.length, 'host') + ', ' + bytes(sum) : ''}</span></h2>${list.length ? html`<table class="tab fx"><thead><tr><th>Host</th><th class="dk">By</th><th class="n w1 dk">Last</th><th class="n w1">Times</th><th class="n w2">Sent</th></tr></thead>
-    <tbody>${list.map(r => html`<tr key=${r.host + r.rule}><td><${Host} of=${r.host} /></td><td class="m dk"><span class="cut blk">${r.rule}</span></td><td class="n m dk"><${Ago} at=${r.last} /></td><td class="n">${r.count.toLocaleString()}</td><td class="n">${bytes(r.out)}</td></tr>`)}</tbody></table>` : html`<p class="m pad">Nothing left it.</p>`}</section>`;
+  return html`
+    <section class="card">
+      <h2 class="f">
+        ${title}
+        <span class="m">${list.length ? count(list.length, 'host') + ', ' + bytes(sum) : ''}</span>
+      </h2>
+      ${list.length ? html`
+        <table class="tab fx">
+          <thead>
+            <tr>
+              <th>Host</th>
+              <th class="dk">By</th>
+              <th class="n w1 dk">Last</th>
+              <th class="n w1">Times</th>
+              <th class="n w2">Sent</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${list.map(r => html`
+              <tr key=${r.host + r.rule}>
+                <td><${Host} of=${r.host} /></td>
+                <td class="m dk"><span class="cut blk">${r.rule}</span></td>
+                <td class="n m dk"><${Ago} at=${r.last} /></td>
+                <td class="n">${r.count.toLocaleString()}</td>
+                <td class="n">${bytes(r.out)}</td>
+              </tr>
+            `)}
+          </tbody>
+        </table>
+      ` : html`
+        <p class="m pad">Nothing left it.</p>
+      `}
+    </section>
+  `;
 }
 export function Refused({list, box, caution, done}) {
   const to = '/boxes/' + encodeURIComponent(box) + '/allow';
-  return html`<section class="card"><h2 class="f">What was refused<span class="m">${list.length ? count(list.length, 'host') : ''}</span></h2>${list.length ? html`<table class="tab fx"><thead><tr><th>Host</th><th class="dk">Why</th><th class="n w1 dk">Last</th><th class="n w1">Times</th><th class="n w2"><span class="sr">Action</span></th></tr></thead>
-    <tbody>${list.map(r => html`<tr key=${r.host + r.reason}><td><${Host} of=${r.host} /></td><td class="m dk"><span class="cut blk" title=${r.reason}>${r.reason}</span></td><td class="n m dk"><${Ago} at=${r.last} /></td><td class="n">${r.count}</td>
-      <td class="n">${r.allow && html`<${Act} quiet path=${to} body=${{host: r.allow}} danger sure=${`Allow ${r.allow}? ${caution}`} yes="Yes, allow" label=${'Allow ' + r.allow} done=${done}>Allow…</${Act}>`}</td></tr>`)}</tbody></table>` : html`<p class="m pad">Nothing was refused.</p>`}</section>`;
+  return html`
+    <section class="card">
+      <h2 class="f">
+        What was refused<span class="m">${list.length ? count(list.length, 'host') : ''}</span>
+      </h2>
+      ${list.length ? html`
+        <table class="tab fx">
+          <thead>
+            <tr>
+              <th>Host</th>
+              <th class="dk">Why</th>
+              <th class="n w1 dk">Last</th>
+              <th class="n w1">Times</th>
+              <th class="n w2"><span class="sr">Action</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${list.map(r => html`
+              <tr key=${r.host + r.reason}>
+                <td><${Host} of=${r.host} /></td>
+                <td class="m dk"><span class="cut blk" title=${r.reason}>${r.reason}</span></td>
+                <td class="n m dk"><${Ago} at=${r.last} /></td>
+                <td class="n">${r.count}</td>
+                <td class="n">
+                  ${r.allow && html`
+                    <${Act}
+                      quiet
+                      path=${to}
+                      body=${{host: r.allow}}
+                      danger
+                      sure=${`Allow ${r.allow}? ${caution}`}
+                      yes="Yes, allow"
+                      label=${'Allow ' + r.allow}
+                      done=${done}>
+                      Allow…
+                    </${Act}>
+                  `}
+                </td>
+              </tr>
+            `)}
+          </tbody>
+        </table>
+      ` : html`
+        <p class="m pad">Nothing was refused.</p>
+      `}
+    </section>
+  `;
 }
-const caution = 'From now on every session of this box reaches the host, also those at work, and can send it whatever is in its workspace. “cco box net deny” takes it back.';
+const caution =
+  'From now on every session of this box reaches the host, also those at work, ' +
+  'and can send it whatever is in its workspace. “cco box net deny” takes it back.';
 
 export function Network({id}) {
   const {v, e} = useAsk(`/sessions/${id}/network`, Math.floor(now.value / 5000));
-  return html`<${Frame} id=${id} tab="/network">${(s, done) => html`<main id="main" tabindex="-1" class="page stack l"><h2 class="sr">Network</h2><${Oops} e=${e} />${v ? html`<${Left} list=${v.left} /><${Refused} list=${v.refused} box=${s.box} caution=${caution} done=${done} />` : !e && html`<${Soon} />`}</main>`}</${Frame}>`;
+  return html`
+    <${Frame} id=${id} tab="/network">
+      ${(s, done) => html`
+        <main id="main" tabindex="-1" class="page stack l">
+          <h2 class="sr">Network</h2>
+          <${Oops} e=${e} />
+          ${v ? html`
+            <${Left} list=${v.left} />
+            <${Refused} list=${v.refused} box=${s.box} caution=${caution} done=${done} />
+          ` : (
+            !e && html`<${Soon} />`
+          )}
+        </main>
+      `}
+    </${Frame}>
+  `;
 }

@@ -4,64 +4,220 @@ import {Frame} from '/assets/head.js';
 
 // xterm.js inserts styles, which the page's policy allows with the nonce of this answer alone.
 async function load() {
-  const nonce = document.querySelector('head style').nonce, make = document.createElement.bind(document);
-  document.createElement = (name, how) => { const e = make(name, how); if (String(name).toLowerCase() === 'style') e.nonce = nonce; return e; };
-  if (!document.querySelector('link[href="/assets/vendor/xterm.css"]')) document.head.append(Object.assign(make('link'), {rel: 'stylesheet', href: '/assets/vendor/xterm.css'}));
+  const nonce = document.querySelector('head style').nonce,
+    make = document.createElement.bind(document);
+  document.createElement = (name, how) => {
+    const e = make(name, how);
+    if (String(name).toLowerCase() === 'style') e.nonce = nonce;
+    return e;
+  };
+  if (!document.querySelector('link[href="/assets/vendor/xterm.css"]'))
+    document.head.append(
+      Object.assign(make('link'), {rel: 'stylesheet', href: '/assets/vendor/xterm.css'}),
+    );
   return (await import('/assets/vendor/xterm.mjs')).Terminal;
 }
 
 export function Terminal({id}) {
-  return html`<${Frame} id=${id} tab="/terminal">${s => s.terminal ? html`<${Screen} id=${id} key=${id} />` : html`<main id="main" tabindex="-1"><${Empty} icon="run" head="It has no terminal">Its agent works without one; the transcript says what it does.</${Empty}></main>`}</${Frame}>`;
+  return html`
+    <${Frame} id=${id} tab="/terminal">
+      ${s =>
+        s.terminal ? html`
+          <${Screen} id=${id} key=${id} />
+        ` : html`
+          <main id="main" tabindex="-1">
+            <${Empty} icon="run" head="It has no terminal">
+              Its agent works without one; the transcript says what it does.
+            </${Empty}>
+          </main>
+        `
+      }
+    </${Frame}>
+  `;
 }
 
 // keys that a phone's keyboard lacks; Ctrl holds for the next letter.
-const keys = [['Esc', '\x1b'], ['Tab', '\t'], ['↑', '\x1b[A'], ['↓', '\x1b[B'], ['←', '\x1b[D'], ['→', '\x1b[C'], ['Enter', '\r']];
+const keys = [
+  ['Esc', '\x1b'],
+  ['Tab', '\t'],
+  ['↑', '\x1b[A'],
+  ['↓', '\x1b[B'],
+  ['←', '\x1b[D'],
+  ['→', '\x1b[C'],
+  ['Enter', '\r'],
+];
 
 function Screen({id}) {
-  const el = useRef(null), ws = useRef(null), term = useRef(null), has = useRef(false);
-  const [who, setWho] = useState('reader'), [ended, setEnded] = useState(false), [taken, setTaken] = useState(false), [ctrl, setCtrl] = useState(false), held = useRef(false);
+  const el = useRef(null),
+    ws = useRef(null),
+    term = useRef(null),
+    has = useRef(false);
+  const [who, setWho] = useState('reader'),
+    [ended, setEnded] = useState(false),
+    [taken, setTaken] = useState(false),
+    [ctrl, setCtrl] = useState(false),
+    held = useRef(false);
   held.current = ctrl;
   useEffect(() => {
-    let gone = false, timer;
-    const say = m => { if (ws.current && ws.current.readyState === 1) ws.current.send(JSON.stringify(m)); };
-    const again = () => { timer = setTimeout(open, 700); };
+    let gone = false,
+      timer;
+    const say = m => {
+      if (ws.current && ws.current.readyState === 1) ws.current.send(JSON.stringify(m));
+    };
+    const again = () => {
+      timer = setTimeout(open, 700);
+    };
     const open = async () => {
       const got = await act('/tickets').catch(() => null);
       if (gone) return;
-      if (!got) { again(); return; }
-      const s = ws.current = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/sessions/${id}/terminal`, ['cco', 'ticket.' + got.ticket]);
+      if (!got) {
+        again();
+        return;
+      }
+      const s = (ws.current = new WebSocket(
+        `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/api/v1/sessions/${id}/terminal`,
+        ['cco', 'ticket.' + got.ticket],
+      ));
       s.binaryType = 'arraybuffer';
-      s.onopen = () => { lost.value = false; term.current.reset(); has.current = false; setWho('reader'); setEnded(false); };
+      s.onopen = () => {
+        lost.value = false;
+        term.current.reset();
+        has.current = false;
+        setWho('reader');
+        setEnded(false);
+      };
       s.onmessage = m => {
-        if (m.data instanceof ArrayBuffer) { term.current.write(new Uint8Array(m.data)); return; }
+        if (m.data instanceof ArrayBuffer) {
+          term.current.write(new Uint8Array(m.data));
+          return;
+        }
         const v = JSON.parse(m.data);
-        if (v.kind === 'size' && v.cols > 0) { term.current.write('', () => term.current.resize(v.cols, v.rows)); setEnded(false); }
-        if (v.kind === 'writer' || v.kind === 'reader') { setTaken(has.current && v.kind === 'reader'); has.current = v.kind === 'writer'; setWho(v.kind); term.current.options.disableStdin = !has.current; if (has.current) { fit(); term.current.focus(); } }
+        if (v.kind === 'size' && v.cols > 0) {
+          term.current.write('', () => term.current.resize(v.cols, v.rows));
+          setEnded(false);
+        }
+        if (v.kind === 'writer' || v.kind === 'reader') {
+          setTaken(has.current && v.kind === 'reader');
+          has.current = v.kind === 'writer';
+          setWho(v.kind);
+          term.current.options.disableStdin = !has.current;
+          if (has.current) {
+            fit();
+            term.current.focus();
+          }
+        }
         if (v.kind === 'ended') setEnded(true);
       };
-      s.onclose = () => { if (!gone) again(); };
+      s.onclose = () => {
+        if (!gone) again();
+      };
     };
     const fit = () => {
       if (!has.current || !term.current.element) return;
-      const screen = term.current.element.querySelector('.xterm-screen'), t = term.current;
-      const w = screen.clientWidth / t.cols, h = screen.clientHeight / t.rows;
+      const screen = term.current.element.querySelector('.xterm-screen'),
+        t = term.current;
+      const w = screen.clientWidth / t.cols,
+        h = screen.clientHeight / t.rows;
       if (!(w > 0 && h > 0)) return;
-      const cols = Math.max(20, Math.floor((el.current.clientWidth - 20) / w)), rows = Math.max(5, Math.floor((innerHeight - el.current.getBoundingClientRect().top - (innerWidth < 761 ? 132 : 32)) / h));
+      const cols = Math.max(20, Math.floor((el.current.clientWidth - 20) / w)),
+        rows = Math.max(
+          5,
+          Math.floor(
+            (innerHeight - el.current.getBoundingClientRect().top - (innerWidth < 761 ? 132 : 32)) / h,
+          ),
+        );
       if (cols !== t.cols || rows !== t.rows) say({cols, rows});
     };
     load().then(T => {
       if (gone) return;
-      const t = term.current = new T({disableStdin: true, scrollback: 5000, screenReaderMode: true, fontSize: innerWidth < 761 ? 12 : 13, linkHandler: {activate() {}}, theme: {background: '#0d1117', foreground: '#f0f6fc'}});
+      const t = (term.current = new T({
+        disableStdin: true,
+        scrollback: 5000,
+        screenReaderMode: true,
+        fontSize: innerWidth < 761 ? 12 : 13,
+        linkHandler: {activate() {}},
+        theme: {background: '#0d1117', foreground: '#f0f6fc'},
+      }));
       t.open(el.current);
       // Tab is the program's: this leaves.
-      t.attachCustomKeyEventHandler(k => { if (k.key !== 'Escape' || !k.shiftKey) return true; document.getElementById('main').focus(); return false; });
-      t.onData(d => { if (!has.current) return; if (held.current && /^[a-z]$/i.test(d)) { d = String.fromCharCode(d.toUpperCase().charCodeAt(0) - 64); setCtrl(false); } say({data: d}); });
+      t.attachCustomKeyEventHandler(k => {
+        if (k.key !== 'Escape' || !k.shiftKey) return true;
+        document.getElementById('main').focus();
+        return false;
+      });
+      t.onData(d => {
+        if (!has.current) return;
+        if (held.current && /^[a-z]$/i.test(d)) {
+          d = String.fromCharCode(d.toUpperCase().charCodeAt(0) - 64);
+          setCtrl(false);
+        }
+        say({data: d});
+      });
       open();
       addEventListener('resize', fit);
     });
-    return () => { gone = true; clearTimeout(timer); removeEventListener('resize', fit); if (ws.current) ws.current.close(); if (term.current) term.current.dispose(); };
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+      removeEventListener('resize', fit);
+      if (ws.current) ws.current.close();
+      if (term.current) term.current.dispose();
+    };
   }, [id]);
-  const take = () => calm.value && ws.current.send(JSON.stringify({take: true})), send = d => { ws.current?.send(JSON.stringify({data: d})); term.current?.focus(); }, writes = who === 'writer' && !ended;
-  return html`<main id="main" tabindex="-1" class="term"><p class="f wrap bar0"><span class="m s" role="status">${ended ? 'The agent has ended.' : taken ? 'It was taken elsewhere.' : writes ? 'You have the keyboard.' : 'You are looking. One page or terminal has the keyboard at a time.'}</span><span class="end">${writes ? html`<span class="m s dk">Shift+Esc leaves the screen.</span>` : html`<button type="button" class="btn fill" onClick=${take} disabled=${ended} aria-disabled=${calm.value ? undefined : 'true'}>Take the keyboard</button>`}</span></p>
-    <div class="terminal" ref=${el}></div>${writes && html`<div class="keys" role="group" aria-label="Keys">${keys.slice(0, 1).map(([n, d]) => html`<button type="button" class="btn" onClick=${() => send(d)}>${n}</button>`)}<button type="button" class="btn" aria-pressed=${ctrl} onClick=${() => { setCtrl(c => !c); term.current?.focus(); }}>Ctrl</button>${keys.slice(1).map(([n, d]) => html`<button type="button" class="btn" key=${n} onClick=${() => send(d)}>${n}</button>`)}</div>`}</main>`;
+  const take = () => calm.value && ws.current.send(JSON.stringify({take: true})),
+    send = d => {
+      ws.current?.send(JSON.stringify({data: d}));
+      term.current?.focus();
+    },
+    writes = who === 'writer' && !ended;
+  return html`
+    <main id="main" tabindex="-1" class="term">
+      <p class="f wrap bar0">
+        <span class="m s" role="status">
+          ${ended
+            ? 'The agent has ended.'
+            : taken
+              ? 'It was taken elsewhere.'
+              : writes
+                ? 'You have the keyboard.'
+                : 'You are looking. One page or terminal has the keyboard at a time.'}
+        </span>
+        <span class="end">
+          ${writes ? html`
+            <span class="m s dk">Shift+Esc leaves the screen.</span>
+          ` : html`
+            <button
+              type="button"
+              class="btn fill"
+              onClick=${take}
+              disabled=${ended}
+              aria-disabled=${calm.value ? undefined : 'true'}>
+              Take the keyboard
+            </button>
+          `}
+        </span>
+      </p>
+      <div class="terminal" ref=${el}></div>
+      ${writes && html`
+        <div class="keys" role="group" aria-label="Keys">
+          ${keys.slice(0, 1).map(([n, d]) => html`
+            <button type="button" class="btn" onClick=${() => send(d)}>${n}</button>
+          `)}
+          <button
+            type="button"
+            class="btn"
+            aria-pressed=${ctrl}
+            onClick=${() => {
+              setCtrl(c => !c);
+              term.current?.focus();
+            }}>
+            Ctrl
+          </button>
+          ${keys.slice(1).map(([n, d]) => html`
+            <button type="button" class="btn" key=${n} onClick=${() => send(d)}>${n}</button>
+          `)}
+        </div>
+      `}
+    </main>
+  `;
 }

@@ -1,0 +1,177 @@
+package cruise
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Approval ends a phase and permits a merge. All domains give it, or a person does, by a verdict or by a word.
+type Approval struct {
+	Name    string `json:"name,omitempty"`    // of the person, "" for all domains
+	Comment string `json:"comment,omitempty"` // where it was said
+	Word    bool   `json:"word,omitempty"`    // it was the word that ends a review, not a verdict on the forge
+	Commit  string `json:"commit"`
+	End     End    `json:"end"`
+	Words   string `json:"words"`
+}
+
+// Given is the verdict that the reviewer's own account gave last.
+type Given struct {
+	Head    string `json:"head"`
+	Approve bool   `json:"approve"`
+}
+
+// Note is something to be said on the pull request, once for each key.
+type Note struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
+}
+
+// Merged is the result of a merge: it is done, it has to wait for somebody, its approval no longer counts, or the
+// request targets another branch than expected.
+type Merged struct {
+	Done bool   `json:"done,omitempty"`
+	Wait string `json:"wait,omitempty"`
+	Lost string `json:"lost,omitempty"`
+	Base string `json:"base,omitempty"`
+	// Refused is why the forge does not merge it, in its own words.
+	Refused string `json:"refused,omitempty"`
+	// Checks says that what it waits for are checks.
+	Checks bool `json:"checks,omitempty"`
+	// Target is set where the base has to be merged into the branch first.
+	Target *Target `json:"target,omitempty"`
+}
+
+// Stand is how a pull request stands at the moment of its merge.
+type Stand struct {
+	Head, Base string
+	Verdicts   []Opinion // current ones, of people
+	Word       *Comment  // the comment that an approval rests on, as it is now
+	Gone       []string  // demands that people withdrew
+	Checks     Checked
+}
+
+// Opinion is a verdict of a person that stands on the forge.
+type Opinion struct {
+	Name, Commit string
+	Approves     bool
+	Write        bool // that person may write, as the forge just said
+	At           time.Time
+}
+
+// Demand is what a person asked for. A fixer's answer does not settle it for a merge.
+type Demand struct {
+	Comment string    `json:"comment"`
+	Author  string    `json:"author"`
+	At      time.Time `json:"at,omitzero"`
+}
+
+// demands are those of a phase that a fixer has answered.
+func (l *Ledger) demands() (list []Demand) {
+	for _, f := range l.Findings {
+		if f.Demand && slices.Contains([]FindingState{Fixed, Declined, Answered}, f.State) {
+			list = append(list, Demand{Comment: f.Comment, Author: f.Author, At: f.At})
+		}
+	}
+	return list
+}
+
+// settles says whether a demand is settled: its author took it back or has approved since, or somebody who may write
+// has approved of this head since, by a verdict or by the word that ends a review.
+func (s Stand) settles(d Demand, a Approval) bool {
+	return slices.Contains(s.Gone, d.Comment) || a.Word && s.Word.Write && s.Word.Changed.After(d.At) ||
+		slices.ContainsFunc(s.Verdicts, func(v Opinion) bool {
+			return v.Approves && v.At.After(d.At) && (v.Name == d.Author || v.Write && v.Commit == s.Head)
+		})
+}
+
+// over says whether the user ignores what somebody wants.
+func (in MergeIn) over(who string) bool {
+	return slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, who) })
+}
+
+// May decides whether a merge may happen now. It returns the zero value if so.
+func (in MergeIn) May(s Stand) Merged {
+	if in.Base != "" && s.Base != in.Base {
+		return Merged{Base: s.Base}
+	}
+	a := in.Approval
+	switch {
+	case a.Word:
+		if s.Word == nil || !Complete(s.Word.Body) {
+			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
+		}
+		if !s.Word.Write && !in.Only {
+			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is not an approval "+
+				"for a merge.", a.Name)}
+		}
+	case a.Name != "":
+		i := slices.IndexFunc(s.Verdicts, func(v Opinion) bool {
+			return v.Approves && v.Name == a.Name &&
+				v.Commit == a.Commit
+		})
+		if i < 0 {
+			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
+		}
+		if !s.Verdicts[i].Write && !in.Only {
+			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a "+
+				"merge.", a.Name)}
+		}
+	}
+	if s.Head != a.Commit {
+		if a.Name != "" {
+			return Merged{Lost: fmt.Sprintf("%s was approved, and the request is at %s.", abbrev(a.Commit), abbrev(s.Head))}
+		}
+		return Merged{Wait: fmt.Sprintf("the request to be at %s, which was approved, and not at %s", abbrev(a.Commit),
+			abbrev(s.Head))}
+	}
+	var who []string
+	for _, v := range s.Verdicts {
+		if !v.Approves && v.Write {
+			who = append(who, v.Name)
+		}
+	}
+	for _, d := range in.Demands {
+		if !s.settles(d, a) {
+			who = append(who, d.Author)
+		}
+	}
+	slices.Sort(who)
+	if who = slices.DeleteFunc(slices.Compact(who), in.over); len(who) > 0 {
+		return Merged{Wait: strings.Join(who, ", ") + requestStands}
+	}
+	rule := in.Checks
+	if rule == "" && !in.Only {
+		rule = ChecksAll
+	}
+	s.Checks.Expected = in.Expected
+	w := weigh(rule, in.IgnoreChecks, s.Checks)
+	if rule.counts() && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
+		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head)), Checks: true}
+	}
+	wait := w.waits()
+	if len(w.action) > 0 {
+		wait = "somebody on the forge: " + some(w.action)
+	}
+	if failed := append(w.failed, w.red...); len(failed) > 0 {
+		wait = "checks that failed: " + names(failed)
+	}
+	return Merged{Wait: wait, Checks: wait != ""}
+}
+
+// approval is what the domains' verdicts on the present head amount to, nil if that is none.
+func (s *State) approval() *Approval {
+	yes, overruled, others := s.verdicts()
+	if len(others) > 0 || len(yes)+len(overruled) == 0 {
+		return nil
+	}
+	words := "Every domain approved of " + abbrev(s.Head.Commit) + "."
+	if len(overruled) > 0 {
+		words = fmt.Sprintf("Nothing is open at %s. %s did not approve: what is wanted there was declined.",
+			abbrev(s.Head.Commit),
+			strings.Join(overruled, ", "))
+	}
+	return &Approval{Commit: s.Head.Commit, End: EndApproved, Words: words}
+}
