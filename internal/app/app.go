@@ -28,14 +28,14 @@ type App struct {
 	Home string
 	Dirs config.Dirs
 	Dir  string // of the command
-	// Shared gives the part of the store that machines share, nil if the user has set none up. It is nil in programs that
-	// are not linked with such a database.
-	Shared func(ctx context.Context) (*store.Shared, error)
 	// Live shows the live list until the user leaves it, or says that there is nothing to list. It is nil in programs that
 	// are not linked with it.
 	Live func(ctx context.Context) (shown bool, err error)
-	// Fleet says how the machines are that share that part.
-	Fleet func(ctx context.Context, st *store.Store) (session.Fleet, error)
+	// Mirror writes down what has become of phases on other machines, before anybody looks. It is nil in programs that are
+	// not linked with what machines share phases by.
+	Mirror func(ctx context.Context, st *store.Store) error
+	// Waiting gives the phases that no machine takes, and why.
+	Waiting func() map[string]string
 }
 
 // New is cco for the user whose process this is.
@@ -111,15 +111,11 @@ func Beside(name string) (path, self string, err error) {
 // Store opens the records of sessions and phases: most commands that only look need no more.
 func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	st, err := store.Open(ctx, filepath.Join(a.Dirs.Data, "cco.db"))
-	if err != nil || a.Shared == nil {
+	if err != nil || a.Mirror == nil {
 		return st, err
 	}
-	shared, err := a.Shared(ctx)
-	if err != nil {
+	if err := a.Mirror(ctx, st); err != nil {
 		return nil, errors.Join(err, st.Close())
-	}
-	if shared != nil {
-		st.Share(shared, nil)
 	}
 	return st, nil
 }
@@ -148,9 +144,7 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 		Door: a.door, Program: a.program, Agents: agents, Report: a.IO.Progress, Warn: a.IO.Warn,
 	}
 	s.Page = func(id string) string { return a.pageURL(cfg, id) }
-	if a.Fleet != nil && st.IsShared() {
-		s.Fleet = func(ctx context.Context) (session.Fleet, error) { return a.Fleet(ctx, st) }
-	}
+	s.Waiting = a.Waiting
 	s.Keeping().Settle(ctx)
 	return s, func() { _ = st.Close() }, nil
 }

@@ -162,14 +162,14 @@ func (a *App) ConfigIn(repo string) (config.Config, error) {
 	return c, err
 }
 
-// keyFiles are all files that hold keys of models or a database's password, as far as the settings name them.
+// keyFiles are all files that hold keys, as far as the settings name them.
 func keyFiles(cfg config.Config) (files []string) {
 	for _, k := range cfg.Keys {
 		if k.File != "" {
 			files = append(files, k.File)
 		}
 	}
-	if f := cfg.Engine.Password.File; f != "" {
+	if f := cfg.Engine.APIKey.File; f != "" {
 		files = append(files, f)
 	}
 	return files

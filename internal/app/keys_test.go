@@ -11,7 +11,7 @@ import (
 // elsewhere.
 func TestKeysThatSettingsNameAreKeptFromAgents(t *testing.T) {
 	cfg := config.Config{Keys: map[string]config.Key{"anthropic": {Env: "WORK_KEY"}, "openai": {File: "/home/u/key"}}}
-	cfg.Engine.Password.File = "/home/u/password"
+	cfg.Engine.APIKey.File = "/home/u/password"
 	if files := keyFiles(cfg); !slices.Equal(files, []string{"/home/u/key", "/home/u/password"}) {
 		t.Errorf("files %q", files)
 	}

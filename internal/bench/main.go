@@ -94,7 +94,6 @@ func (b *bench) run(ctx context.Context, only string) error {
 	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull},
 		{"keep", b.keep}, {"guard", b.guard}, {"cage", b.caged},
 		{"cruise", b.cruise},
-		{"machines-takeover", onPostgres(b.takeover)}, {"machines-wait", onPostgres(b.waitingMachines)},
 		{"door", b.door}, {"live", b.live},
 		{"view-first", b.viewFirst}, {"view-late", b.viewLate}, {"view-many", b.viewMany}} {
 		if !strings.Contains(m.name, only) {

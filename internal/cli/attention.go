@@ -85,7 +85,7 @@ func (a *commands) attention(ctx context.Context, s *session.Service, f attentio
 		if err != nil {
 			return err
 		}
-		a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), s.Looking().Runner())
+		a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), session.Runner)
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

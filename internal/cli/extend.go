@@ -38,15 +38,15 @@ func forwarders() []*cobra.Command {
 	return list
 }
 
-// withPhases lets a command that reads phases do so in the companion if they live in a shared database: this program is
-// not linked with one.
+// withPhases lets a command that reads phases do so in the companion if machines share them: this program can't ask
+// others.
 func (a *commands) withPhases(do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		cfg, err := a.ConfigIn(app.RepoTop(a.Dir))
 		if err != nil {
 			return err
 		}
-		if cfg.Engine.Database != "" && a.Shared == nil {
+		if cfg.Engine.Temporal != "" && a.Mirror == nil {
 			return become()
 		}
 		return do(cmd, args)

@@ -35,7 +35,7 @@ func (a *commands) keep(ctx context.Context, id string) error {
 		return err
 	}
 	_ = socket.Close()
-	a.Shared = nil // a session goes on when the database is away
+	a.Mirror = nil // a session goes on when the service is away
 	s, done, err := a.Sessions(ctx)
 	if err != nil {
 		return err

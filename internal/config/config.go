@@ -68,16 +68,18 @@ type Cruise struct {
 
 // Engine says where phases live.
 type Engine struct {
-	Database string   // the address of a PostgreSQL that machines share, without a password; "" is on this machine
-	Password Key      // where that of the database is
-	Accept   []string // weaker connections that the user has accepted by name
-	// Bundles is a directory that all machines have, for the commits of phases; "" keeps them in the database.
-	Bundles   string
-	BundleMax int64 // bytes of a phase's commits
+	Temporal  string // host:port of the service that gives phases to machines; "" runs them here
+	Namespace string
+	APIKey    Key           // where the service's key is
+	CA        string        // file of the authority that vouches for it; "" is those of the system
+	Cert, Own string        // files of the certificate that this machine shows, and its key
+	Accept    []string      // weaker connections that the user has accepted by name
+	Heartbeat time.Duration // how long a machine may be silent before others go on with its phases
 }
 
-// Worker says which phases of a shared database this machine takes.
+// Worker says which of the phases that machines share this one takes.
 type Worker struct {
+	Name   string   // of the machine; "" is one that is made of its host's name
 	Slots  int      // how many it holds at most
 	Labels []string // names of the user's for what it has, such as gpu
 }
@@ -221,7 +223,7 @@ func defaults() Config {
 		Guard:     Guard{GitEnv: gitEnvWrapper, Cage: cageAuto},
 		Terminal:  Terminal{DetachKey: ']'},
 		Worker:    Worker{Slots: 100},
-		Engine:    Engine{BundleMax: 256 << 20},
+		Engine:    Engine{Namespace: "default", Heartbeat: 30 * time.Second},
 		Limits:    Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
 		MCP:       Shared{Cost: 10, Tokens: 20_000_000},
 	}

@@ -16,30 +16,25 @@ func userFile(t *testing.T, text string) Sources {
 	return Sources{UserFile: file, Home: "/home/u"}
 }
 
-// Guards against a password in a file that people show, and in the error that says so.
-func TestAnAddressHasNoPassword(t *testing.T) {
+// Guards against a setting of a database that is silently no more, and an address that is none.
+func TestWhereMachinesShare(t *testing.T) {
 	for text, want := range map[string]string{
-		`database = "postgres://cco:hunter2@db.example/cco"`:           "engine.password",
-		`database = "postgres://cco@db.example/cco?password=hunter2"`:  "engine.password",
-		`database = "postgres://cco@db.example/cco?sslPassword=hunte"`: "engine.password",
-		`database = "postgres://cco:hunter2%zz@db.example/cco"`:        "is not an address",
-		`database = "mysql://cco@db.example/hunter2"`:                  "is not an address",
-		`database = "postgres:///cco"`:                                 "names no host",
-		`database = "postgres://a.example,b.example/cco"`:              "or several",
-		`database = "postgres://db.example"`:                           "names no database",
-		`password = "hunter2"`:                                         "want a table",
-		`password = {file = "/f", bearer = true}`:                      "bearer",
-		`accept = ["everything"]`:                                      "there are plaintext and unverified",
+		`database = "postgres://cco@db.example/cco"`: "engine.database: is gone",
+		`bundles = "/srv"`:                           "with the cco before this one",
+		`temporal = "temporal.example"`:              "is not an address",
+		`api_key = "hunter2"`:                        "want a table",
+		`api_key = {file = "/f", bearer = true}`:     "bearer",
+		`accept = ["everything"]`:                    "there are plaintext",
+		`heartbeat = "1s"`:                           "is not from 3s",
 	} {
 		_, _, err := Load(userFile(t, "[engine]\n"+text+"\n"))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunte") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, fine := range []string{"postgres:///cco?host=/run/postgresql", "postgresql://cco@localhost/cco"} {
-		if c, _, err := Load(userFile(t, "[engine]\ndatabase = \""+fine+"\"\n")); err != nil || c.Engine.Database != fine {
-			t.Errorf("%s: %+v, %v", fine, c.Engine, err)
-		}
+	c, _, err := Load(userFile(t, "[engine]\ntemporal = \"temporal.example:7233\"\nheartbeat = \"1m\"\n"))
+	if err != nil || c.Engine.Temporal != "temporal.example:7233" || c.Engine.Namespace != "default" {
+		t.Errorf("%+v, %v", c.Engine, err)
 	}
 }
 

@@ -125,13 +125,17 @@ poll_min = "10s"
 poll_max = "10m"
 
 [engine]
-database = "postgres://cco@db.example:5433/cco"
-password = {file = "~/keys/database"}
-accept = ["unverified"]
-bundles = "~/shared"
-bundle_max = "1GiB"
+temporal = "temporal.example:7233"
+namespace = "cco"
+api_key = {file = "~/keys/temporal"}
+ca = "~/ca.pem"
+cert = "~/cert.pem"
+cert_key = "~/cert.key"
+accept = ["plaintext"]
+heartbeat = "1m"
 
 [worker]
+name = "tower"
 slots = 4
 labels = ["gpu", "big-disk"]
 
@@ -177,9 +181,10 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Terminal: Terminal{Clipboard: true, DetachKey: 'q'},
 
 		Cruise: Cruise{Model: "small", Bots: []string{"lint"}, PollMin: 10 * time.Second, PollMax: 10 * time.Minute},
-		Engine: Engine{Database: "postgres://cco@db.example:5433/cco", Password: Key{File: home + "/keys/database"},
-			Accept: []string{Unverified}, Bundles: home + "/shared", BundleMax: 1 << 30},
-		Worker: Worker{Slots: 4, Labels: []string{"gpu", "big-disk"}},
+		Engine: Engine{Temporal: "temporal.example:7233", Namespace: "cco", APIKey: Key{File: home + "/keys/temporal"},
+			CA: home + "/ca.pem", Cert: home + "/cert.pem", Own: home + "/cert.key", Accept: []string{Plaintext},
+			Heartbeat: time.Minute},
+		Worker: Worker{Name: "tower", Slots: 4, Labels: []string{"gpu", "big-disk"}},
 		View:   View{Hosts: []string{"localhost:9000"}},
 		Agent:  Agent{Default: "script", Model: "opus"},
 		Agents: map[string]OwnAgent{"parrot": {NPM: []string{"parrot@1.2.3"}, ACP: []string{"parrot", "--acp"},

@@ -69,6 +69,12 @@ type parser struct {
 	unknown []*Error
 }
 
+// retired are settings of machines that shared a PostgreSQL.
+var retired = []string{"engine.database", "engine.password", "engine.bundles", "engine.bundle_max"}
+
+const retiredWords = "is gone: machines share phases by Temporal now, see engine.temporal. Finish what lives in the " +
+	"database with the cco before this one, until its `cco cruise list` shows nothing alive, and remove this line"
+
 func (p *parser) walk(prefix toml.Key, table map[string]toml.Primitive) {
 	for name, value := range table {
 		path := append(slices.Clone(prefix), name)
@@ -83,7 +89,11 @@ func (p *parser) walk(prefix toml.Key, table map[string]toml.Primitive) {
 			continue
 		}
 		if !slices.ContainsFunc(p.known, func(k key) bool { return strings.HasPrefix(k.name, full+".") }) {
-			p.unknown = append(p.unknown, &Error{Line: p.line(value), Key: full, Err: p.advice(prefix)})
+			err := p.advice(prefix)
+			if slices.Contains(retired, full) {
+				err = errors.New(retiredWords)
+			}
+			p.unknown = append(p.unknown, &Error{Line: p.line(value), Key: full, Err: err})
 			continue
 		}
 		below, ok := p.table(value)

@@ -144,11 +144,11 @@ func loose() map[string]string {
 // never are the settings that a trusted repository does not make either.
 func never() map[string]string {
 	return map[string]string{
-		// Guards against a repository that has phases run by a database of its own.
-		"engine.database": `database = "postgres://cco@evil.example/cco"`,
-		"engine.password": `password = {command = ["evil"]}`,
-		"engine.accept":   `accept = ["plaintext"]`,
-		"engine.bundles":  `bundles = "/"`, "engine.bundle_max": `bundle_max = "1TiB"`,
+		// Guards against a repository that has phases run by a service of its own.
+		"engine.temporal": `temporal = "evil.example:7233"`, "engine.namespace": `namespace = "evil"`,
+		"engine.api_key": `api_key = {command = ["evil"]}`, "engine.accept": `accept = ["plaintext"]`,
+		"engine.ca": `ca = "/ca"`, "engine.cert": `cert = "/cert"`, "engine.cert_key": `cert_key = "/key"`,
+		"engine.heartbeat": `heartbeat = "3s"`, "worker.name": `name = "evil"`,
 		"worker.slots":   `slots = 1000`,
 		"worker.labels":  `labels = ["gpu"]`,
 		"keys.anthropic": `anthropic = {command = "cat ~/.ssh/id_ed25519"}`,

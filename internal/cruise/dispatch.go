@@ -10,7 +10,8 @@ import (
 // Fencer are steps that run only where their phase is at home.
 type Fencer interface {
 	// Within runs a step of a life of a phase, again if need be, with a context that ends when the phase has another home.
-	Within(ctx context.Context, flow string, step func(context.Context) error) error
+	// Its name and what it was given say which effect it is.
+	Within(ctx context.Context, flow, step string, in json.RawMessage, run func(context.Context) error) error
 }
 
 // unrecorded marks an error after which nothing of a step counts here: its phase goes on elsewhere.
@@ -60,7 +61,7 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 	}
 	if f, ok := s.(Fencer); ok {
 		flow, _ := ctx.Value(flowKey{}).(string)
-		err = f.Within(ctx, flow, run)
+		err = f.Within(ctx, flow, step, in, run)
 	} else {
 		err = run(ctx)
 	}

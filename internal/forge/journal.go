@@ -236,7 +236,7 @@ func find(ctx context.Context, j Journal, repo string, c Comment, m marker) (Rec
 		return r, ok, err
 	}
 	for _, kind := range []CommentKind{c.Kind, InReview, OnLine} {
-		r = Record{Key: "elsewhere-" + m.nonce, Repo: repo, Number: c.Number, Kind: kind, Marker: m.nonce,
+		r = Record{Key: elsewhere + m.nonce, Repo: repo, Number: c.Number, Kind: kind, Marker: m.nonce,
 			Created: c.Created}
 		if m.seal != "" && hmac.Equal([]byte(m.seal), []byte(j.Seal(r))) {
 			kept, _, err := j.Begin(ctx, r)

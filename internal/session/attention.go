@@ -107,21 +107,10 @@ func (s Looking) AttentionOf(ctx context.Context, list []store.Session) ([]Need,
 	return needs, nil
 }
 
-// Fleet is the machines that share phases.
-type Fleet struct {
-	Alive   bool              // at least one of them runs phases
-	Waiting map[string]string // phases that none of them takes, and why
-}
+// Runner is the command that has somebody run the phases of this machine.
+const Runner = "cco cruise serve"
 
-// Runner is the command that has somebody run the phases.
-func (s Looking) Runner() string {
-	if s.Fleet != nil {
-		return "cco cruise worker"
-	}
-	return "cco cruise serve"
-}
-
-// Unwatched counts the living phases if no engine runs them.
+// Unwatched counts the living phases of this machine if no engine runs them.
 func (s Looking) Unwatched(ctx context.Context) (int, error) {
 	list, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
@@ -129,19 +118,12 @@ func (s Looking) Unwatched(ctx context.Context) (int, error) {
 	}
 	n := 0
 	for _, p := range list {
-		if !p.Ended {
+		if !p.Ended && !p.Far() {
 			n++
 		}
 	}
 	if n == 0 {
 		return 0, nil
-	}
-	if s.Fleet != nil {
-		f, err := s.Fleet(ctx)
-		if err != nil || f.Alive {
-			return 0, err
-		}
-		return n, nil
 	}
 	c, err := socket.Dial(ctx, filepath.Join(s.Data, store.EngineSocket))
 	if err != nil {
@@ -157,11 +139,9 @@ func (s Looking) stoppedPhases(ctx context.Context) ([]Need, error) {
 	if err != nil {
 		return nil, err
 	}
-	var fleet Fleet
-	if s.Fleet != nil {
-		if fleet, err = s.Fleet(ctx); err != nil {
-			return nil, err
-		}
+	var waiting map[string]string
+	if s.Waiting != nil {
+		waiting = s.Waiting()
 	}
 	var needs []Need
 	for _, p := range list {
@@ -196,8 +176,8 @@ func (s Looking) stoppedPhases(ctx context.Context) ([]Need, error) {
 			n.Next = "cco cruise resume " + p.ID + ", or cco cruise fix " + p.ID + ` --comment "…"`
 		case st.Trouble != "" && st.Trouble == st.Stuck && !st.Paused:
 			n.Kind, n.Words, n.Next = NeedMend, st.Trouble, "cco cruise resume "+p.ID
-		case fleet.Waiting[p.ID] != "" && fleet.Alive && !st.Paused:
-			n.Kind, n.Words, n.Next = NeedMend, "no worker takes it: "+fleet.Waiting[p.ID], "cco cruise workers"
+		case waiting[p.ID] != "" && !st.Paused:
+			n.Kind, n.Words, n.Next = NeedMend, waiting[p.ID], "cco cruise worker"
 		default:
 			continue
 		}

@@ -39,8 +39,8 @@ type Service struct {
 	Agents agent.Own
 	// Page is where a person finds a session on the page; "" if none was ever served. It may be nil.
 	Page func(id string) string
-	// Fleet says how the machines are that share phases. It is nil if phases are on this one alone.
-	Fleet func(ctx context.Context) (Fleet, error)
+	// Waiting gives the phases that no machine takes, and why. It is nil if phases are on this one alone.
+	Waiting func() map[string]string
 	// MaxFile is the size of the largest uncommitted file that is kept.
 	MaxFile int64
 	// Graves says how long what was removed stays. If it is nil, it stays.

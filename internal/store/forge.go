@@ -14,7 +14,7 @@ import (
 type Journal struct{ db *sql.DB }
 
 // Journal gives the record of what we said on forges.
-func (s *Shared) Journal() *Journal { return &Journal{s.db} }
+func (s *Store) Journal() *Journal { return &Journal{s.db} }
 
 const writeColumns = `repo, key, number, kind, marker, id, url, created_at`
 

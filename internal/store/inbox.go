@@ -15,52 +15,24 @@ type Sent struct {
 	Event []byte
 }
 
-// Keep keeps what is sent to a phase until it has read it. Once it is kept, the phase can't end without having read it.
-func (s *Shared) Keep(ctx context.Context, phase string, v Sent) error {
-	return s.KeepOr(ctx, phase, v, nil)
-}
-
 // maxEvent bounds what is sent to a phase.
 const maxEvent = 1 << 20
 
-// KeepOr is Keep, but what is sent to a phase that has ended revives it: revive gives the record with which it goes on.
-func (s *Shared) KeepOr(ctx context.Context, phase string, v Sent, revive func(*sql.Tx, Phase) (Phase, error)) error {
+// Keep keeps what is sent to a phase until it has read it. Once it is kept, the phase can't end without having read it.
+func (s *Store) Keep(ctx context.Context, phase string, v Sent) error {
 	if len(v.Event) > maxEvent {
 		return fmt.Errorf("what is sent to phase %s has %d bytes, more than %d", phase, len(v.Event), maxEvent)
 	}
-	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
-		if err := s.lockPhase(ctx, tx, phase); err != nil {
-			return err
-		}
-		if revive != nil {
-			p, err := readPhase(ctx, tx, phase)
-			if err == nil && p.Ended {
-				if p, err = revive(tx, p); err == nil {
-					err = s.savePhase(ctx, tx, p)
-				}
-			}
-			if err != nil {
-				return err
-			}
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO inbox (phase, id, at, event) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (phase, id) DO NOTHING`, phase, v.ID, v.At.UnixNano(), text(string(v.Event)))
-		return err
-	})
+	_, err := s.db.ExecContext(ctx, `INSERT INTO inbox (phase, id, at, event) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (phase, id) DO NOTHING`, phase, v.ID, v.At.UnixNano(), text(string(v.Event)))
 	if err != nil {
 		return fmt.Errorf("keep what was sent to phase %s: %w", phase, err)
 	}
 	return nil
 }
 
-// lockPhase keeps all others from sending to a phase and from ending it, until the end of the transaction.
-func (s *Shared) lockPhase(ctx context.Context, tx *sql.Tx, phase string) error {
-	rows, err := tx.QueryContext(ctx, s.lockRow, phase)
-	return each(rows, err, func() error { return nil })
-}
-
 // Unkeep forgets one thing that was sent to a phase.
-func (s *Shared) Unkeep(ctx context.Context, phase, id string) error {
+func (s *Store) Unkeep(ctx context.Context, phase, id string) error {
 	if _, err := s.db.ExecContext(ctx, `DELETE FROM inbox WHERE phase = $1 AND id = $2`, phase, id); err != nil {
 		return fmt.Errorf("forget what was sent to phase %s: %w", phase, err)
 	}
@@ -69,7 +41,7 @@ func (s *Shared) Unkeep(ctx context.Context, phase, id string) error {
 
 // Unread gives what was sent to a phase and is not among what it has seen, in the order in which it was sent. What it
 // has seen is forgotten.
-func (s *Shared) Unread(ctx context.Context, phase string, seen []string) (unread []Sent, err error) {
+func (s *Store) Unread(ctx context.Context, phase string, seen []string) (unread []Sent, err error) {
 	all, err := inbox(ctx, s.db, phase)
 	if err != nil {
 		return nil, err
@@ -107,11 +79,8 @@ func inbox(ctx context.Context, q interface {
 
 // EndPhase writes a phase's last record and forgets what was sent to it. If something was sent that it has not seen,
 // nothing is written and unread is true, unless the phase ends in any case.
-func (s *Shared) EndPhase(ctx context.Context, p Phase, seen []string, inAnyCase bool) (unread bool, err error) {
+func (s *Store) EndPhase(ctx context.Context, p Phase, seen []string, inAnyCase bool) (unread bool, err error) {
 	err = inTx(ctx, s.db, func(tx *sql.Tx) error {
-		if err := s.lockPhase(ctx, tx, p.ID); err != nil {
-			return err
-		}
 		sent, err := inbox(ctx, tx, p.ID)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ type Line struct {
 }
 
 // Log adds a line to a phase's log.
-func (s *Shared) Log(ctx context.Context, phase string, now time.Time, words string) error {
+func (s *Store) Log(ctx context.Context, phase string, now time.Time, words string) error {
 	return addLine(ctx, s.db, phase, now, words)
 }
 
@@ -30,7 +30,7 @@ func addLine(ctx context.Context, tx interface {
 }
 
 // ReadLog gives the lines of a phase's log after the first skip.
-func (s *Shared) ReadLog(ctx context.Context, phase string, skip int) (lines []Line, err error) {
+func (s *Store) ReadLog(ctx context.Context, phase string, skip int) (lines []Line, err error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT at, text FROM phase_log WHERE phase = $1 ORDER BY n LIMIT $2 OFFSET $3`,
 		phase, 1<<30, skip)
 	err = each(rows, err, func() error {

@@ -35,6 +35,9 @@ type Phase struct {
 	News []string `json:"-"`
 }
 
+// Far says whether the phase is one of those that machines share: it knows its repository by the address.
+func (p Phase) Far() bool { return strings.Contains(p.Repo, "://") }
+
 // PhaseNotFoundError names a phase that there is no record of, and others that may be meant.
 type PhaseNotFoundError struct {
 	ID     string
@@ -54,19 +57,14 @@ func (e *PhaseNotFoundError) Error() string {
 }
 
 // SavePhase writes a phase's record, new or not. The time at which it was created stays.
-func (s *Shared) SavePhase(ctx context.Context, p Phase) error {
+func (s *Store) SavePhase(ctx context.Context, p Phase) error {
 	if err := inTx(ctx, s.db, func(tx *sql.Tx) error { return s.savePhase(ctx, tx, p) }); err != nil {
 		return fmt.Errorf("record phase %s: %w", p.ID, err)
 	}
 	return nil
 }
 
-func (s *Shared) savePhase(ctx context.Context, tx *sql.Tx, p Phase) error {
-	if s.Fence != nil {
-		if err := s.Fence(ctx, tx, p.ID); err != nil {
-			return err
-		}
-	}
+func (s *Store) savePhase(ctx context.Context, tx *sql.Tx, p Phase) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO phases
 		(id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at, state)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -94,7 +92,7 @@ const phaseColumns = `substr(id, 1, 64), substr(repo, 1, 4096), substr(branch, 1
 	`created_at, updated_at`
 
 // Phase gives one phase with all its state, or a *PhaseNotFoundError.
-func (s *Shared) Phase(ctx context.Context, id string) (Phase, error) {
+func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
 	return readPhase(ctx, s.db, id)
 }
 
@@ -113,7 +111,7 @@ func readPhase(ctx context.Context, q queryer, id string) (Phase, error) {
 }
 
 // PhaseOf gives the newest phase of a branch, the living before the ended.
-func (s *Shared) PhaseOf(ctx context.Context, repo, branch string) (Phase, error) {
+func (s *Store) PhaseOf(ctx context.Context, repo, branch string) (Phase, error) {
 	var id string
 	err := s.db.QueryRowContext(ctx, `SELECT id FROM phases WHERE repo = $1 AND branch = $2 ORDER BY ended, created_at `+
 		`DESC LIMIT 1`, repo, branch).Scan(&id)
@@ -127,7 +125,7 @@ func (s *Shared) PhaseOf(ctx context.Context, repo, branch string) (Phase, error
 }
 
 // Phases lists phases without their states, the living first, the newest of each before the others, at most limit.
-func (s *Shared) Phases(ctx context.Context, limit int) (list []Phase, err error) {
+func (s *Store) Phases(ctx context.Context, limit int) (list []Phase, err error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT `+phaseColumns+
 		` FROM phases ORDER BY ended, created_at DESC LIMIT $1`, limit)
 	if err != nil {
@@ -145,7 +143,7 @@ func (s *Shared) Phases(ctx context.Context, limit int) (list []Phase, err error
 }
 
 // RemovePhase forgets a phase.
-func (s *Shared) RemovePhase(ctx context.Context, id string) error {
+func (s *Store) RemovePhase(ctx context.Context, id string) error {
 	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
 		for _, stmt := range []string{`DELETE FROM phases WHERE id = $1`, `DELETE FROM inbox WHERE phase = $1`,
 			`DELETE FROM phase_log WHERE phase = $1`} {

@@ -28,7 +28,7 @@ func (s *Store) SessionID(ctx context.Context, begun string) (string, error) {
 }
 
 // PhaseID gives the id of the one phase whose id begins as was given.
-func (s *Shared) PhaseID(ctx context.Context, begun string) (string, error) {
+func (s *Store) PhaseID(ctx context.Context, begun string) (string, error) {
 	id, err := whole(ctx, s.db, `SELECT id FROM phases`+begins, begun)
 	if err == nil && id == "" {
 		err = &PhaseNotFoundError{ID: begun}

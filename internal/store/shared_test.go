@@ -2,11 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,30 +18,27 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-func TestSharedInTheLocalDatabase(t *testing.T) {
-	conform(t, func(t *testing.T) *Shared { return open(t, filepath.Join(t.TempDir(), "cco.db")).Shared })
+func TestWhatPhasesRelyOn(t *testing.T) {
+	conform(t, func(t *testing.T) *Store { return open(t, filepath.Join(t.TempDir(), "cco.db")) })
 }
 
 // conform is what phases rely on, of each database that they can be in. Open gives a new one.
-func conform(t *testing.T, open func(*testing.T) *Shared) {
-	for name, test := range map[string]func(*testing.T, *Shared){
+func conform(t *testing.T, open func(*testing.T) *Store) {
+	for name, test := range map[string]func(*testing.T, *Store){
 		"phases are kept and found":     phasesAreKept,
 		"strangers' words are kept":     wordsAreKept,
-		"a fence stops records":         aFenceStops,
 		"what was said is kept":         journalIsKept,
 		"one of many says it":           oneSaysIt,
 		"what was sent is read once":    sentIsRead,
 		"an end waits for what is sent": endsOrReads,
 		"logs are read in order":        logsAreRead,
-		"spending is told":              spendIsTold,
-		"a day's limit holds over all":  daysLimitHoldsOverMachines,
 		"a forgotten phase leaves none": phaseIsForgotten,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
 }
 
-func phasesAreKept(t *testing.T, s *Shared) {
+func phasesAreKept(t *testing.T, s *Store) {
 	ctx := t.Context()
 	at := time.UnixMilli(1_800_000_000_000)
 	for i, p := range []Phase{
@@ -84,7 +79,7 @@ func phasesAreKept(t *testing.T, s *Shared) {
 }
 
 // Guards against a phase that stops because a title holds bytes that one of the databases refuses.
-func wordsAreKept(t *testing.T, s *Shared) {
+func wordsAreKept(t *testing.T, s *Store) {
 	odd := "a\x00b\xffc'); DROP TABLE phases; -- \u202e$1 ?"
 	p := Phase{ID: "00000001", Title: odd, Branch: odd, PRURL: odd, State: json.RawMessage(`{"x":"` + odd + `"}`)}
 	must.Do(t, s.SavePhase(t.Context(), p))
@@ -96,28 +91,7 @@ func wordsAreKept(t *testing.T, s *Shared) {
 	}
 }
 
-func aFenceStops(t *testing.T, s *Shared) {
-	must.Do(t, s.SavePhase(t.Context(), Phase{ID: "00000001", Stage: "before"}))
-	lost := errors.New("lost")
-	s.Fence = func(_ context.Context, tx *sql.Tx, phase string) error {
-		if tx == nil || phase != "00000001" {
-			t.Errorf("asked for %q", phase)
-		}
-		return lost
-	}
-	after := Phase{ID: "00000001", Stage: "after", Ended: true}
-	if err := s.SavePhase(t.Context(), after); !errors.Is(err, lost) {
-		t.Errorf("saved: %v", err)
-	}
-	if _, err := s.EndPhase(t.Context(), after, nil, false); !errors.Is(err, lost) {
-		t.Errorf("ended: %v", err)
-	}
-	if p := must.Get(s.Phase(t.Context(), "00000001"))(t); p.Stage != "before" {
-		t.Errorf("%+v", p)
-	}
-}
-
-func journalIsKept(t *testing.T, s *Shared) {
+func journalIsKept(t *testing.T, s *Store) {
 	ctx := t.Context()
 	var j forge.Journal = forge.Keyed{Log: s.Journal()}
 	first := forge.Record{Key: "k", Repo: "h/o/r", Number: 3, Kind: forge.OnLine, Marker: "m1",
@@ -163,7 +137,7 @@ func journalIsKept(t *testing.T, s *Shared) {
 }
 
 // Guards against one thing that two machines say, because each was told that it is new.
-func oneSaysIt(t *testing.T, s *Shared) {
+func oneSaysIt(t *testing.T, s *Store) {
 	for round := range 5 {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -190,7 +164,7 @@ func oneSaysIt(t *testing.T, s *Shared) {
 	}
 }
 
-func sentIsRead(t *testing.T, s *Shared) {
+func sentIsRead(t *testing.T, s *Store) {
 	ctx := t.Context()
 	at := time.Unix(1_800_000_000, 5).UTC()
 	for i, id := range []string{"c", "a", "b", "a"} {
@@ -220,7 +194,7 @@ func sentIsRead(t *testing.T, s *Shared) {
 
 // Guards against an answer that is acknowledged and then lost, because its phase ended at the same moment: either the
 // phase reads it, or who sends it finds the phase ended.
-func endsOrReads(t *testing.T, s *Shared) {
+func endsOrReads(t *testing.T, s *Store) {
 	ctx := t.Context()
 	for round := range 20 {
 		p := Phase{ID: fmt.Sprintf("%08d", round)}
@@ -267,7 +241,7 @@ func endsOrReads(t *testing.T, s *Shared) {
 	}
 }
 
-func logsAreRead(t *testing.T, s *Shared) {
+func logsAreRead(t *testing.T, s *Store) {
 	ctx := t.Context()
 	at := time.Unix(1_800_000_000, 123).UTC()
 	for i := range 5 {
@@ -283,84 +257,7 @@ func logsAreRead(t *testing.T, s *Shared) {
 	}
 }
 
-// Guards against a day's limit that each machine has for itself.
-func spendIsTold(t *testing.T, s *Shared) {
-	ctx := t.Context()
-	const day = "2026-11-02"
-	var machines []*Store
-	for range 2 {
-		m := open(t, filepath.Join(t.TempDir(), "cco.db"))
-		m.Share(s, nil)
-		machines = append(machines, m)
-	}
-	exchange := func() {
-		for i, m := range machines {
-			must.Do(t, m.ExchangeSpend(ctx, fmt.Sprint("m", i), day))
-		}
-	}
-	a := Account{Day: day, Agent: "claude", Repo: "/r", RepoKey: "k", Phase: "aaaaaaaa"}
-	for i, m := range machines { // one id on both machines
-		must.Get(m.AddSpend(ctx, "00000001", a, map[string]Spend{"opus": {Input: int64(i + 1), Cost: 1}}))(t)
-		must.Get(m.AddSpend(ctx, "00000001", Account{Day: "2026-11-01"}, map[string]Spend{"opus": {Cost: 8}}))(t)
-	}
-	for range 3 { // telling it again changes nothing
-		exchange()
-	}
-	today := must.Get(machines[0].AddSpend(ctx, "00000001", a, map[string]Spend{"opus": {Cost: 0.5, Estimate: true}}))(t)
-	if want := (Spend{Input: 3, Cost: 2.5, Estimate: true}); today != want {
-		t.Errorf("the day: %+v, want %+v", today, want)
-	}
-	exchange()
-	if other := must.Get(machines[1].SpentOn(ctx, day))(t); other != today {
-		t.Errorf("the other machine counts %+v", other)
-	}
-	own := must.Get(machines[1].spent(ctx, "00000001"))(t)["00000001"]
-	if own.Cost != 9 || own.Estimate {
-		t.Errorf("a session has what one with its id has spent elsewhere: %+v", own)
-	}
-	for _, cost := range []float64{-100, math.Inf(-1), math.Inf(1)} { // by one who wants all or nothing spent
-		for _, home := range []string{"", "m9"} {
-			e := entry{home: home, session: "00000001", Spent: Spent{Account: a, Spend: Spend{Cost: cost}}}
-			e.Model = "opus"
-			must.Do(t, machines[0].put(ctx, []entry{e}))
-			exchange()
-		}
-	}
-	if after := must.Get(machines[1].SpentOn(ctx, day))(t); after != today {
-		t.Errorf("the other machine counts %+v, not %+v", after, today)
-	}
-}
-
-// Guards against machines that each have a day's money for themselves, or pass its limit together by more than they
-// spend until they have told each other twice.
-func daysLimitHoldsOverMachines(t *testing.T, shared *Shared) {
-	const limit, each, between, day = 20.0, 0.5, 4, "2026-11-18"
-	ctx := t.Context()
-	var machines []*Store
-	for range 3 {
-		m := open(t, filepath.Join(t.TempDir(), "cco.db"))
-		m.Share(shared, nil)
-		machines = append(machines, m)
-	}
-	all := 0.0
-	for n, spending := 0, true; spending; n++ {
-		spending = false
-		for i, m := range machines {
-			if must.Get(m.SpentOn(ctx, day))(t).Cost < limit {
-				spending, all = true, all+each
-				must.Get(m.AddSpend(ctx, "00000001", Account{Day: day}, map[string]Spend{"opus": {Cost: each}}))(t)
-			}
-			if n%between == i { // each at its own moments
-				must.Do(t, m.ExchangeSpend(ctx, fmt.Sprint("m", i), day))
-			}
-		}
-	}
-	if most := limit + 2*between*each*float64(len(machines)); all < limit || all > most {
-		t.Errorf("they spent %v, want %v up to %v", all, limit, most)
-	}
-}
-
-func phaseIsForgotten(t *testing.T, s *Shared) {
+func phaseIsForgotten(t *testing.T, s *Store) {
 	ctx := t.Context()
 	for _, id := range []string{"00000001", "00000002"} {
 		must.Do(t, errors.Join(s.SavePhase(ctx, Phase{ID: id}), s.Log(ctx, id, time.Now(), "x"),

@@ -1,5 +1,5 @@
 // Package store keeps what must outlive every process in SQLite: sessions, what each box has been sent, and what phases
-// need, which can be in a shared PostgreSQL instead.
+// need.
 package store
 
 import (
@@ -17,16 +17,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-//go:embed migrations/*.sql migrations/postgres/*.sql
+//go:embed migrations/*.sql
 var migrations embed.FS
 
 // Store is shared by every cco process on the same data directory.
 type Store struct {
-	*Shared // what phases need; in this database unless Share was called
-
-	db    *sql.DB
-	local *Shared // in this database
-	done  func() error
+	db *sql.DB
 }
 
 // patience is how long a process waits for others that have the database.
@@ -49,8 +45,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	here := &Shared{db: db, lockRow: findPhase} // each transaction has the database to itself
-	s := &Store{Shared: here, db: db, local: here}
+	s := &Store{db: db}
 	if err := s.begin(ctx); err != nil {
 		_ = db.Close()
 		if is(err, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL) {
@@ -78,19 +73,8 @@ func private(path string) error {
 	return nil
 }
 
-// Share lets phases live in another database, which is closed by done together with this one.
-func (s *Store) Share(other *Shared, done func() error) { s.Shared, s.done = other, done }
-
-// IsShared says whether phases live in another database.
-func (s *Store) IsShared() bool { return s.Shared != s.local }
-
 // Close closes the database.
-func (s *Store) Close() error {
-	if s.done == nil {
-		return s.db.Close()
-	}
-	return errors.Join(s.done(), s.db.Close())
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // begin makes the first connection and migrates. It waits for other processes itself: SQLite doesn't where two of them
 // make a new database at the same moment, because only one can switch on its write-ahead log.

@@ -24,7 +24,15 @@ import (
 // journal is the record of what cco said on forges, with the key of this data directory.
 func (a *Phases) journal(st *store.Store) (forge.Journal, error) {
 	key, err := forge.OpenKey(a.Dirs.Data)
-	return forge.Keyed{Log: st.Journal(), Key: key}, err
+	own := forge.Keyed{Log: st.Journal(), Key: key}
+	if err != nil {
+		return own, err
+	}
+	c, err := a.cluster()
+	if c != nil {
+		return forge.Everywhere{Keyed: own}, err
+	}
+	return own, err
 }
 
 // tokens are the secrets for a host.

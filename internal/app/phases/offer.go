@@ -9,23 +9,16 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/cruise/lease"
+	"github.com/cco-dev/cco/internal/cruise/fleet"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/store"
 )
-
-// boxLabel and agentLabel are how workers and phases name what is had and needed. Labels of the user's have no colons.
-func boxLabel(name string) string   { return "box:" + name }
-func agentLabel(name string) string { return "agent:" + name }
 
 // offerer says what this machine has, as it changes.
 type offerer struct {
 	phases *Phases
 	svc    *session.Service
 	cfg    config.Config
-	holder *lease.Holder
-	share  func(machines int) // is told among how many machines the user's share of the forge is divided
 
 	logins map[string]known // by host
 }
@@ -40,60 +33,29 @@ type known struct {
 // loginsFor is how long the name of a token's account is believed.
 const loginsFor = time.Hour
 
-// offer tells the others what this machine has now.
-func (o *offerer) offer(ctx context.Context) error {
-	labels, err := o.labels(ctx)
-	if err != nil {
-		return err
-	}
-	accounts, err := o.accounts(ctx)
-	if err != nil {
-		return err
-	}
-	alive, err := o.holder.Offer(ctx, lease.Offer{Labels: labels, Accounts: accounts, Load: lease.Load()})
-	if err == nil {
-		o.share(alive)
-	}
-	return err
-}
-
-// labels are the user's, the boxes in which phases can run, and the agents that can reach their models from one.
-func (o *offerer) labels(ctx context.Context) ([]string, error) {
-	all := slices.Clone(o.cfg.Worker.Labels)
-	boxes, err := o.svc.Boxes.All()
+// abilities are this machine's logins on the forges of phases that live, each without a label and with each of its own.
+func (o *offerer) abilities(ctx context.Context) (all []fleet.Ability, err error) {
+	list, err := o.svc.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range boxes {
-		if b.Spec.NoKernel() {
-			continue // reviewers could write there
+	var hosts []string
+	for _, p := range list {
+		if p.Ended || len(hosts) > 100 {
+			break // living phases come first
 		}
-		all = append(all, boxLabel(b.Name))
-		for _, name := range o.svc.Agents.Names() {
-			rec := store.Session{Box: b.Name, Backend: b.Backend, Agent: name}
-			if _, err := o.svc.Door(ctx, rec, b); err == nil {
-				all = append(all, agentLabel(name))
-			}
+		remote, err := forge.ParseRemote(p.Repo)
+		if p.Far() && err == nil && !slices.Contains(hosts, remote.Host) {
+			hosts = append(hosts, remote.Host)
 		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all), nil
-}
-
-// accounts are those of this machine's tokens, on the forges of phases that live. A forge for which there is no token
-// is never asked.
-func (o *offerer) accounts(ctx context.Context) (all []string, err error) {
-	hosts, err := o.holder.Table.Hosts(ctx)
-	if err != nil {
-		return nil, err
 	}
 	for _, host := range hosts {
 		login, err := o.login(ctx, host)
-		if err != nil {
+		if err != nil || login == "" {
 			continue // a forge that is down now; others must go on
 		}
-		if login != "" {
-			all = append(all, lease.Account{Host: host, Login: login}.String())
+		for _, label := range append([]string{""}, o.cfg.Worker.Labels...) {
+			all = append(all, ability(host, login, label))
 		}
 	}
 	return all, nil

@@ -29,13 +29,9 @@ type Phases struct {
 	Wrap func(cruise.Steps) cruise.Steps
 	// Quiet is how long a phase waits for further comments; 0 is the usual time.
 	Quiet time.Duration
-	// Term is how long machines keep their phases without a beat; 0 is the usual time.
-	Term time.Duration
-	// Version is that of the states that a worker can go on from; "" is the present one.
-	Version string
 
-	shared shared
-	given  given // tokens that commands gave to this engine
+	far   far
+	given given // tokens that commands gave to this engine
 }
 
 // engine is the client of the engine.
@@ -107,12 +103,12 @@ func (a *Phases) find(ctx context.Context, st *store.Store, id string) (store.Ph
 		return store.Phase{}, err
 	}
 	if err == nil {
-		p, err := st.PhaseOf(ctx, nameOf(ctx, st, repo.Top), head.Branch)
+		p, err := st.PhaseOf(ctx, a.nameOf(ctx, repo.Top), head.Branch)
 		if _, none := errors.AsType[*store.PhaseNotFoundError](err); !none {
 			return p, err
 		}
 	}
-	return only(ctx, st, nameOf(ctx, st, repo.Top), head.Branch)
+	return only(ctx, st, a.nameOf(ctx, repo.Top), head.Branch)
 }
 
 // ofWorkspace gives the phase whose workspace a directory is. Agents can write the file that names it, so its record
@@ -175,12 +171,11 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 			return p, err
 		}
 	}
-	if st.IsShared() {
-		q, err := a.queue(st)
+	if c, err := a.cluster(); err != nil || c != nil && p.Far() {
 		if err != nil {
 			return p, err
 		}
-		return p, q.Send(ctx, p.ID, ev)
+		return p, a.sendFar(ctx, c, st, p, ev)
 	}
 	return p, a.engine().Send(ctx, p.ID, ev)
 }
@@ -252,12 +247,14 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 		return 0, err
 	}
 	list, err := db.Phases(ctx, 1<<20)
-	shared := db.IsShared()
 	_ = db.Close()
 	if err != nil {
 		return 0, err
 	}
-	if !shared {
+	near := slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Ended && !p.Far() })
+	if c, err := a.cluster(); err != nil {
+		return 0, err
+	} else if near || c == nil {
 		if err := a.engine().Ensure(ctx); err != nil {
 			return 0, err
 		}

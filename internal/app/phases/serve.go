@@ -2,7 +2,6 @@ package phases
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"os"
@@ -35,11 +34,15 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	if err != nil {
 		return err
 	}
-	if svc.Store.IsShared() {
+	c, err := a.cluster()
+	if err != nil {
+		return err
+	}
+	if c != nil {
 		if hook != "" {
 			return app.Usagef("--webhook is for phases of one machine: workers look by themselves")
 		}
-		return a.work(ctx, svc, cfg)
+		return a.take(ctx, svc, cfg, c)
 	}
 	open := &forges{phases: a, store: svc.Store}
 	doer := a.doer(svc, cfg, open)
@@ -127,20 +130,6 @@ func wake(st *store.Store, e serve.Engine, phase string) error {
 // hint tells a phase to look.
 func hint() cruise.Event {
 	return cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()}
-}
-
-// hintElsewhere tells a phase of another machine to look, which is given to it there.
-func hintElsewhere(ctx context.Context, st *store.Store, phase string) error {
-	p, err := st.Phase(ctx, phase)
-	if err != nil || p.Ended {
-		return err
-	}
-	ev := hint()
-	data, err := json.Marshal(ev)
-	if err != nil {
-		return err
-	}
-	return st.Keep(ctx, phase, store.Sent{ID: ev.ID, At: ev.At, Event: data})
 }
 
 // hooks listens for webhooks. They are only a hint to look: nothing in them is trusted.

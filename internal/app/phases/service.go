@@ -68,7 +68,7 @@ func (a *Phases) fromShell() ([]string, error) {
 	for _, k := range cfg.Keys {
 		names = append(names, k.Env)
 	}
-	names = append(names, cfg.Engine.Password.Env)
+	names = append(names, cfg.Engine.APIKey.Env)
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" }), nil
 }

@@ -59,7 +59,11 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 		return "", err
 	}
 	defer done()
-	if s.On != "" && !svc.Store.IsShared() {
+	c, err := a.cluster()
+	if err != nil {
+		return "", err
+	}
+	if s.On != "" && c == nil {
 		return "", &UnsharedError{}
 	}
 	f, err := a.check(ctx, svc, s)
@@ -73,7 +77,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err := svc.HandOff().Caution(ctx, repo, s.Base); err != nil {
 		return "", err
 	}
-	if svc.Store.IsShared() {
+	if c != nil {
 		if err := onForge(ctx, &s); err != nil {
 			return "", err
 		}
@@ -82,14 +86,15 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if st.Head.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
 		return "", err
 	}
+	if c != nil {
+		if err := unpushedFar(st.Head.Unpushed); err != nil {
+			return "", err
+		}
+	}
 	if err := publish(st.Head.Unpushed); err != nil {
 		return "", err
 	}
-	id, err := a.begin(ctx, svc.Store, st)
-	if err == nil && svc.Store.IsShared() {
-		err = a.noteStart(id, repo.Top)
-	}
-	return id, err
+	return a.begin(ctx, svc.Store, st)
 }
 
 // unpushed lists the commits up to base that neither the forge's default branch nor what was fetched from there has.
@@ -119,19 +124,22 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 			return "", err
 		}
 	}
-	if st.IsShared() {
-		q, err := a.queue(st)
+	if c, err := a.cluster(); err != nil || c != nil {
 		if err != nil {
 			return id, err
 		}
-		return id, q.Start(ctx, id, state)
+		return id, a.startFar(ctx, c, st, id, state)
 	}
 	return id, a.engine().Start(ctx, id, state)
 }
 
 // check refuses at once what would stop the phase later: a missing box, agent or key, a forge that can't be reached.
 func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec) (Forge, error) {
-	if !svc.Store.IsShared() { // otherwise the worker that takes it has the box
+	c, err := a.cluster()
+	if err != nil {
+		return nil, err
+	}
+	if c == nil { // otherwise the worker that takes it has the box
 		if err := svc.HandOff().CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
 			return nil, err
 		}
@@ -141,7 +149,7 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 		return nil, err
 	}
 	for _, p := range list {
-		if s.Branch != "" && p.Repo == nameOf(ctx, svc.Store, s.Repo) && p.Branch == s.Branch && !p.Ended {
+		if s.Branch != "" && p.Repo == a.nameOf(ctx, s.Repo) && p.Branch == s.Branch && !p.Ended {
 			return nil, &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
 		}
 	}

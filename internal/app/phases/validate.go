@@ -10,14 +10,13 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/fleet"
 	"github.com/cco-dev/cco/internal/cruise/steps"
-	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Bounds of what is taken from a row of a shared database.
+// Bounds of what is taken from a row of a service.
 const (
 	maxState = 2 * store.MaxState // bytes: the store counts letters
 	maxTask  = 1 << 20
@@ -33,11 +32,11 @@ var (
 	webAddress = regexp.MustCompile(`^https?://[^\x00-\x20\x7f]+$`)
 )
 
-// checkRow refuses a phase of a shared database that somebody may have written who wants to harm this machine. What it
+// checkRow refuses a phase of a service that somebody may have written who wants to harm this machine. What it
 // lets through names no path of this machine, and only agents and models that are known here.
 func checkRow(id string, st cruise.State, models []string, agents agent.Own) error {
 	s := st.Spec
-	unfit := func(format string, args ...any) error { return &serve.UnfitError{Why: fmt.Sprintf(format, args...)} }
+	unfit := func(format string, args ...any) error { return &fleet.UnfitError{Why: fmt.Sprintf(format, args...)} }
 	switch {
 	case !phaseID.MatchString(id):
 		return unfit("%q is not the id of a phase", id)
@@ -111,20 +110,6 @@ func commits(st cruise.State) []string {
 		all = append(all, j.Head)
 	}
 	return all
-}
-
-// checkRemote refuses a repository that is not on the forge of the phase's account, or that can't be reached safely.
-func checkRemote(address, account string) (forge.Remote, error) {
-	r, err := forge.ParseRemote(address)
-	switch {
-	case err != nil:
-		return r, &serve.UnfitError{Why: err.Error()}
-	case r.Plain():
-		return r, &serve.UnfitError{Why: "its repository is reached over http, which anybody on the way can read"}
-	case !strings.HasPrefix(account, strings.ToLower(r.Host)+"/"):
-		return r, &serve.UnfitError{Why: "its repository is not on the forge of its account"}
-	}
-	return r, nil
 }
 
 // knownModels are the models that this machine knows: those with a price, and the one of the user's settings.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/serve"
+	"github.com/cco-dev/cco/internal/cruise/fleet"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/must"
 )
@@ -97,44 +97,6 @@ func TestHostileRowsAreRefused(t *testing.T) {
 }
 
 func isUnfit(err error) bool {
-	_, is := errors.AsType[*serve.UnfitError](err)
+	_, is := errors.AsType[*fleet.UnfitError](err)
 	return is
-}
-
-// Guards against a token that goes where a row says, and git that is led to another transport.
-func TestRemotesOfRows(t *testing.T) {
-	for address, fine := range map[string]bool{
-		"https://forge.example/ada/demo.git":              true,
-		"ssh://git@forge.example:2222/ada/demo.git":       true,
-		"git@forge.example:ada/demo.git":                  true,
-		"https://FORGE.example/ada/demo":                  true,
-		"http://forge.example/ada/demo.git":               false, // readable on the way
-		"https://evil.example/ada/demo.git":               false, // not the account's forge
-		"https://forge.example.evil.example/ada/demo.git": false,
-		"https://forge.example:8443/ada/demo.git":         false,
-		"https://forge.example@evil.example/ada/demo.git": false,
-		"file:///home/ada/demo":                           false,
-		"/home/ada/demo":                                  false,
-		"../demo":                                         false,
-		"ext::sh -c evil% forge.example/ada/demo":         false,
-		"fd::17/ada/demo":                                 false,
-		"--upload-pack=evil":                              false,
-		"https://forge.example/ada/../../etc":             false,
-		"https://forge.example/demo.git":                  false,
-		"":                                                false,
-	} {
-		r, err := checkRemote(address, "forge.example/ada")
-		if fine != (err == nil) || err != nil && !isUnfit(err) {
-			t.Errorf("%q: %+v, %v", address, r, err)
-		}
-		if fine && r.Base() != "https://forge.example" {
-			t.Errorf("%q is asked for at %s", address, r.Base())
-		}
-	}
-	if _, err := checkRemote("https://forge.example/ada/demo.git", "forge.exampl"); !isUnfit(err) {
-		t.Errorf("an account without a login: %v", err)
-	}
-	if _, err := checkRemote("http://127.0.0.1:3000/ada/demo.git", "127.0.0.1:3000/ada"); err != nil {
-		t.Errorf("this machine's own: %v", err)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/serve"
@@ -34,6 +35,7 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	list = slices.DeleteFunc(list, store.Phase.Far) // other machines have them
 	alive := 0
 	for _, p := range list {
 		if !p.Ended {
@@ -42,9 +44,6 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 	}
 	if alive == 0 {
 		return "", nil
-	}
-	if db.IsShared() {
-		return a.noWorker(ctx, db)
 	}
 	runs, err := a.engine().Alive(ctx)
 	if silent, ok := errors.AsType[*serve.SilentError](err); ok {
@@ -90,14 +89,8 @@ func (a *Phases) lacks(ctx context.Context, alive []store.Phase) string {
 
 // StillWatched gives an *UnwatchedError if no engine runs any more.
 func (a *Phases) StillWatched(ctx context.Context) error {
-	db, err := a.Store(ctx)
-	if err != nil {
-		return err
-	}
-	shared := db.IsShared()
-	_ = db.Close()
-	if shared {
-		return nil // whoever watches may be on another machine, and another may follow
+	if c, err := a.cluster(); err != nil || c != nil {
+		return err // whoever watches may be on another machine, and another may follow
 	}
 	runs, err := a.engine().Alive(ctx)
 	if silent, ok := errors.AsType[*serve.SilentError](err); ok {

@@ -17,7 +17,7 @@ func Commands(a *app.App) []*cobra.Command { return For(&phases.Phases{App: a}) 
 
 // For gives the commands with a given engine.
 func For(p *phases.Phases) []*cobra.Command {
-	p.Shared, p.App.Fleet = p.OpenShared, p.Fleet
+	p.App.Mirror, p.App.Waiting = p.Mirror, p.Waiting
 	p.Live = func(ctx context.Context) (bool, error) { return live.Run(ctx, p.App) }
 	t := &tool{p}
 	return []*cobra.Command{t.cruise(), t.pr(), t.view(), t.acp(), t.mcp()}
@@ -38,7 +38,7 @@ Without an id, commands mean the phase of the branch that is checked out.
   cco cruise status                          where it stands
   cco cruise fix --comment "use the helper"  say something without the forge, and have it done now`)
 	c.AddCommand(t.start(), t.status(), t.list(), t.fix(), t.resume(), t.pause(), t.cleanup(), t.logs(), t.serve(),
-		t.service(), t.worker(), t.workers(), t.key(), t.commands())
+		t.service(), t.worker(), t.key(), t.commands())
 	return c
 }
 

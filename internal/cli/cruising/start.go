@@ -58,10 +58,6 @@ merges unless --merge is given.`,
 	}
 	c.Flags().StringVar(&f.box, "box", "", "the box (default: the setting box.name)")
 	c.Flags().StringVar(&f.on, "on", "", "only on a worker with this `LABEL` (the setting worker.labels)")
-	_ = c.RegisterFlagCompletionFunc("on", func(cmd *cobra.Command, _ []string, _ string) ([]string,
-		cobra.ShellCompDirective) {
-		return t.labels(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
-	})
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
 	c.Flags().StringVar(&f.branch, "branch", "", "the branch, instead of one named after the task")
 	c.Flags().StringVar(&f.planner, "planner", "", "the agent that plans or builds (default: the setting agent.default)")

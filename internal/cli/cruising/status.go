@@ -51,9 +51,6 @@ type shown struct {
 	Trouble   string             `json:"trouble,omitempty"`
 	Worker    string             `json:"worker,omitempty"`    // the machine that runs it, where phases are shared
 	NoWorker  string             `json:"no_worker,omitempty"` // why none does
-	Sessions  []store.Copy       `json:"sessions,omitempty"`  // of all machines, where phases are shared
-	ShownAt   string             `json:"shown_at,omitempty"`  // the ref with its commits, where it was started
-	ShownIn   string             `json:"shown_in,omitempty"`  // the repository with that ref
 	Waits     string             `json:"waits_for,omitempty"` // before it is merged
 	NextPoll  time.Time          `json:"next_poll,omitzero"`
 	Findings  []cruise.Finding   `json:"findings"`
@@ -97,46 +94,24 @@ func (t *tool) printStatus(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	m, err := t.machines(ctx, p)
-	if err != nil {
-		return err
-	}
+	none := t.nobody(p)
 	if asJSON {
-		return t.IO.JSON(m.show(p, st))
+		s := show(p, st)
+		s.NoWorker = none
+		return t.IO.JSON(s)
 	}
-	return t.describe(p, st, m)
+	return t.describe(p, st, none)
 }
 
-// machines is what is known of those that run a phase, where phases are shared.
-type machines struct {
-	none     string // why no machine does
-	sessions []store.Copy
-	ref, top string // where its commits are shown here
+// nobody says why no machine has a phase that machines share.
+func (t *tool) nobody(p store.Phase) string {
+	if p.Ended || !p.Far() {
+		return ""
+	}
+	return t.Waiting()[p.ID]
 }
 
-func (t *tool) machines(ctx context.Context, p store.Phase) (m machines, err error) {
-	if !p.Ended {
-		if m.none, err = t.NoWorker(ctx, p.ID); err != nil {
-			return m, err
-		}
-	}
-	if m.sessions, err = t.SessionsOf(ctx, p.ID); err != nil {
-		return m, err
-	}
-	var failed error
-	if m.top, m.ref, failed = t.ShowPublished(ctx, p.ID); failed != nil {
-		t.IO.Progress("its commits can't be shown here: %v", failed)
-	}
-	return m, nil
-}
-
-func (m machines) show(p store.Phase, st cruise.State) shown {
-	s := show(p, st)
-	s.NoWorker, s.Sessions, s.ShownAt, s.ShownIn = m.none, m.sessions, m.ref, m.top
-	return s
-}
-
-func (t *tool) describe(p store.Phase, st cruise.State, on machines) error {
+func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
 	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		// Agents, strangers and other machines wrote much of it. None of them adds a row.
@@ -147,18 +122,12 @@ func (t *tool) describe(p store.Phase, st cruise.State, on machines) error {
 	row("phase", "%s, %s", p.ID, st.Kind)
 	row("title", "%s", p.Title)
 	row("stage", "%s", stageWords(st))
-	if on.none != "" {
-		row("no worker", "%s", cut(on.none, maxWords))
+	if none != "" {
+		row("no worker", "%s", cut(none, maxWords))
 	} else if !p.Ended {
 		row("worker", "%s", st.Life.Home)
 	}
-	for _, s := range on.sessions {
-		row("session", "%s on %s: %s, %s, %s", s.ID, s.Home, s.Agent, sessionState(s), dollars(s.Cost, s.Estimate))
-	}
 	row("branch", "%s", st.Meta.Branch)
-	if on.ref != "" {
-		row("commits", "%s in %s", on.ref, on.top)
-	}
 	if st.PR != nil {
 		row("pull request", "%s", st.PR.URL)
 	}
@@ -200,14 +169,6 @@ func (t *tool) describe(p store.Phase, st cruise.State, on machines) error {
 		row("workspace", "%s (box %s)", st.Workspace.Path, st.Spec.Box)
 	}
 	return w.Flush()
-}
-
-// sessionState is the state of a session as its machine told, which alone knows whether it still is so.
-func sessionState(s store.Copy) string {
-	if s.Silent && (store.Session{State: s.State}).Live() {
-		return fmt.Sprintf("%s when the machine was last heard of, %s ago", s.State, cli.Age(s.Silence))
-	}
-	return string(s.State)
 }
 
 func stageWords(st cruise.State) string {
@@ -308,17 +269,16 @@ func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 		}
 		if !p.Updated.Equal(last) {
 			last = p.Updated
-			on, err := t.machines(ctx, p)
-			if err != nil {
-				return err
-			}
+			none := t.nobody(p)
 			if asJSON {
-				if err := t.IO.JSONLine(on.show(p, st)); err != nil {
+				s := show(p, st)
+				s.NoWorker = none
+				if err := t.IO.JSONLine(s); err != nil {
 					return err
 				}
 			} else {
 				_, _ = fmt.Fprintf(t.IO.Out, "%s\n", strings.Repeat("─", 60))
-				if err := t.describe(p, st, on); err != nil {
+				if err := t.describe(p, st, none); err != nil {
 					return err
 				}
 			}

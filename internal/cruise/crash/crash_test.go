@@ -61,14 +61,6 @@ func TestAPhaseOnGiteaThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) 
 	killed(t, cruisetest.NewOnGitea, 10)
 }
 
-// onPostgres lets the phases of a user live in a PostgreSQL, if CRASH_DATABASE says so.
-func onPostgres(t *testing.T, r *cruisetest.Rig) {
-	t.Helper()
-	if os.Getenv("CRASH_DATABASE") != "" {
-		share(t, r, false)
-	}
-}
-
 // place makes a user on a forge.
 type place func(t testing.TB, bin string) *cruisetest.Rig
 
@@ -134,7 +126,6 @@ func TestTheEngineIsKilledWhile(t *testing.T) {
 			t.Run(what+" on "+name, func(t *testing.T) {
 				t.Parallel()
 				r := on(t, bin)
-				onPostgres(t, r)
 				steps := c.steps
 				if r.Gitea == nil {
 					steps = append(steps, c.jobs...)
@@ -235,7 +226,6 @@ var patient = strings.Replace(cruisetest.Picky, "reviewer)",
 func play(t *testing.T, on place, bin string, l life) outcome {
 	start := time.Now()
 	r := on(t, bin)
-	onPostgres(t, r)
 	log := filepath.Join(r.Home, "kills.log")
 	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed),
 		"CRASH_MAX="+strconv.Itoa(l.most))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,7 +23,7 @@ import (
 )
 
 // Guards against a machine that lives and reaches nobody: others go on with its phases, and what it does when it
-// reaches them again is refused. Every machine has a network of its own, with one link to the database and the forge.
+// reaches them again is refused. Every machine has a network of its own, with one link to the service and the forge.
 func TestAMachineWhoseNetworkIsCut(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -150,13 +149,15 @@ func connect(t *testing.T, m, user *cruisetest.Rig) *link {
 	return l
 }
 
-// ports are those of the database and the forge.
+// ports are those of the service and the forge.
 func ports(t *testing.T, user *cruisetest.Rig) (all []string) {
 	t.Helper()
 	text := string(must.Get(os.ReadFile(filepath.Join(user.Home, "config", "cco", "config.toml")))(t))
-	_, text, _ = strings.Cut(text, "database = \"")
+	_, text, _ = strings.Cut(text, "temporal = \"")
 	address, _, _ := strings.Cut(text, "\"")
-	all = append(all, must.Get(url.Parse(address))(t).Port())
+	_, port, err := net.SplitHostPort(address)
+	must.Do(t, err)
+	all = append(all, port)
 	for _, v := range user.Env {
 		if host, ok := strings.CutPrefix(v, "GH_HOST="); ok {
 			_, port, err := net.SplitHostPort(host)

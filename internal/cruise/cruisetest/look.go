@@ -81,7 +81,7 @@ func (r *Rig) Await(id, what string, ok func(Status) bool) Status {
 // every look would be most of what the machine does while tests wait. What other machines or users have is asked for.
 func (r *Rig) record(id string) (look func() Status, done func()) {
 	r.Helper()
-	if settings, _ := os.ReadFile(r.settings()); r.User != nil || strings.Contains(string(settings), "database = ") {
+	if settings, _ := os.ReadFile(r.settings()); r.User != nil || strings.Contains(string(settings), "[engine]") {
 		return func() Status { r.Helper(); return r.Status(id) }, func() {}
 	}
 	db := must.Get(store.Open(r.Context(), filepath.Join(r.Data, "cco.db")))(r)

@@ -1,6 +1,8 @@
 package cruisetest
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,21 +12,21 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/must"
-	"github.com/cco-dev/cco/internal/pgtest"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// Share has the user's settings name a new database of the server, and gives its address with the password. Machines
-// that are made later share it.
-func (r *Rig) Share(server *pgtest.Server, more string) (address string) {
+// ShareBy has the user's settings name a service that gives phases to machines. Machines that are made later are given
+// phases by it, and have the same key.
+func (r *Rig) ShareBy(address, heartbeat string) {
 	r.Helper()
-	password := filepath.Join(r.Home, "password")
-	must.Do(r, os.WriteFile(password, []byte(server.Password()), 0o600))
-	address = server.Database(r)
-	bare := strings.Replace(address, ":"+server.Password()+"@", "@", 1)
-	r.Settings("[engine]\ndatabase = \"" + bare + "\"\npassword = {file = \"" + password + "\"}\n" + more)
-	return address
+	must.Do(r, os.MkdirAll(r.Data, 0o700))
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // documented never to fail
+	must.Do(r, os.WriteFile(r.key(), []byte(hex.EncodeToString(secret)+"\n"), 0o600))
+	r.Settings("[engine]\ntemporal = \"" + address + "\"\nheartbeat = \"" + heartbeat + "\"\n")
 }
+
+func (r *Rig) key() string { return filepath.Join(r.Data, "forge.key") }
 
 // Settings adds to the user's settings.
 func (r *Rig) Settings(text string) {
@@ -58,6 +60,10 @@ func (r *Rig) Machine(t testing.TB) *Rig {
 		dir := filepath.Join(home, "config", "cco")
 		must.Do(t, os.MkdirAll(dir, 0o700))
 		must.Do(t, os.WriteFile(filepath.Join(dir, "config.toml"), settings, 0o600))
+	}
+	if key, err := os.ReadFile(r.key()); err == nil {
+		must.Do(t, os.MkdirAll(m.Data, 0o700))
+		must.Do(t, os.WriteFile(m.key(), key, 0o600))
 	}
 	t.Cleanup(m.end)
 	r.machines = append(r.machines, m)

@@ -25,6 +25,8 @@ type Engine struct {
 	// Log adds a line to the log of a phase, and Report tells whoever watches this process.
 	Log    func(phase, words string)
 	Report func(format string, args ...any)
+	// Full says that a life is to return between two steps, to be begun again from what it saved; nil is never.
+	Full func(flow string) bool
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -49,6 +51,7 @@ type life struct {
 	flow, phase string
 	ctx         context.Context
 	stop        context.CancelFunc
+	over        chan struct{} // closed when it is
 
 	events  []cruise.Event
 	taken   []cruise.Event // that the phase has read, and no saved state knows of
@@ -76,7 +79,8 @@ func (e *Engine) Start(flow string, st cruise.State) error {
 		e.ctx, e.end = context.WithCancel(context.Background())
 		e.lives = map[string]*life{}
 	}
-	l := &life{Engine: e, flow: flow, phase: cruise.PhaseOf(flow), arrived: make(chan struct{}, 1)}
+	l := &life{Engine: e, flow: flow, phase: cruise.PhaseOf(flow), arrived: make(chan struct{}, 1),
+		over: make(chan struct{})}
 	l.ctx, l.stop = context.WithCancel(cruise.WithFlow(e.ctx, flow))
 	e.lives[flow] = l
 	e.under.Go(func() {
@@ -85,8 +89,21 @@ func (e *Engine) Start(flow string, st cruise.State) error {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.lives, flow)
+		close(l.over)
 	})
 	return nil
+}
+
+// Over is closed when no life of that name is under way here.
+func (e *Engine) Over(flow string) <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.lives[flow]; l != nil {
+		return l.over
+	}
+	over := make(chan struct{})
+	close(over)
+	return over
 }
 
 // Send gives a phase an event. Sending it twice is the same as once.
@@ -236,7 +253,7 @@ func (l *life) phaseFrom(st cruise.State) (err error) {
 		}
 	}()
 	st, err = cruise.Phase(l, st)
-	if err == nil && st.Stage != cruise.StageEnded {
+	if err == nil && st.Stage != cruise.StageEnded && !l.Full() {
 		err = fmt.Errorf("cco went wrong: it returned in stage %q", st.Stage)
 	}
 	return err
@@ -245,8 +262,8 @@ func (l *life) phaseFrom(st cruise.State) (err error) {
 // ID names the phase.
 func (l *life) ID() string { return l.phase }
 
-// Full says that a life may go on for ever: it has no history.
-func (l *life) Full() bool { return false }
+// Full says whether the life is to return. Here it may go on for ever: it has no history.
+func (l *life) Full() bool { return l.Engine.Full != nil && l.Engine.Full(l.flow) }
 
 // Now is the time in milliseconds, as it is when a state is read again.
 func (l *life) Now() (time.Time, error) { return l.Engine.Now().UTC().Round(0), l.ctx.Err() }

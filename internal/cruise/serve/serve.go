@@ -80,11 +80,6 @@ const maxRequest = 8 << 20
 
 // Run runs phases until the context ends, or until there is nothing to do for too long.
 func (s *Server) Run(ctx context.Context) error {
-	if s.Store.IsShared() {
-		// Every machine would carry on the phases of all others.
-		return errors.New("phases of a shared database are run by a Worker, one machine for each phase: remove " +
-			"engine.database from your settings to run phases of this machine alone")
-	}
 	return s.locked(func() (err error) {
 		if s.engine, err = s.Open(ctx); err != nil {
 			return err
@@ -133,6 +128,9 @@ func (s *Server) adopt(ctx context.Context) error {
 	for _, p := range list {
 		if p.Ended {
 			break // living phases come first
+		}
+		if p.Far() {
+			continue // a service gives it to machines
 		}
 		full, err := s.Store.Phase(ctx, p.ID)
 		if err != nil {
@@ -215,8 +213,8 @@ func (s *Server) idle(ctx context.Context) <-chan struct{} {
 				return
 			case <-tick.C:
 			}
-			list, err := s.Store.Phases(ctx, 1)
-			if err != nil || len(list) > 0 && !list[0].Ended {
+			list, err := s.Store.Phases(ctx, 1<<20)
+			if err != nil || slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Ended && !p.Far() }) {
 				last = s.Now()
 			}
 			if s.Now().Sub(last) >= s.Idle {

@@ -67,9 +67,6 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 	if err := d.examineMerges(ctx, repo, in, &p); err != nil {
 		return p, temporary(err)
 	}
-	if d.Keeper != nil && len(p.Refused) == 0 {
-		return p, temporary(d.Keeper.Published(ctx, in.Phase, repo, in.Workspace.Base, p.Head))
-	}
 	return p, nil
 }
 
@@ -92,11 +89,6 @@ func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
 		return cruise.Pushed{}, err
-	}
-	if d.Keeper != nil {
-		if err := d.Keeper.Pushing(ctx, in.Phase, in.New); err != nil {
-			return cruise.Pushed{}, temporary(err)
-		}
 	}
 	if err := d.push(ctx, f, in); err != nil {
 		return cruise.Pushed{}, err

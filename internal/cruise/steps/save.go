@@ -31,7 +31,7 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 	}
 	var was cruise.State
 	_ = json.Unmarshal(before.State, &was)
-	rec.News = news(was, in.State)
+	rec.News = News(was, in.State)
 	same := bytes.Equal(before.State, rec.State) && !before.Ended
 	if rec.Ended {
 		unread, err := d.Inbox.end(ctx, rec, in.State.Inbox.Events, in.Last)
@@ -81,8 +81,8 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 	return p, nil
 }
 
-// news says in lines what has changed between two states.
-func news(was, is cruise.State) []string {
+// News says in lines what has changed between two states.
+func News(was, is cruise.State) []string {
 	var lines []string
 	if is.Stage != was.Stage || is.Kind != was.Kind {
 		lines = append(lines, fmt.Sprintf("%s: %s", is.Kind, is.Stage))

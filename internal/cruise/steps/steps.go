@@ -91,21 +91,9 @@ type Doer struct {
 
 	Watch *Watcher
 	Inbox *Inbox
-	// Keeper, if set, keeps what another machine needs to go on with a phase.
-	Keeper Keeper
 
 	naming sync.Mutex
 	names  map[string]string // phases by repository and branch, as soon as a branch is chosen
-}
-
-// Keeper keeps what another machine needs to go on with a phase.
-type Keeper interface {
-	// Published keeps the commits from base to head, before the step that brought them is recorded.
-	Published(ctx context.Context, phase string, repo *git.Repo, base, head string) error
-	// Pushing records a head before it is pushed.
-	Pushing(ctx context.Context, phase, head string) error
-	// Closed forgets all of it.
-	Closed(ctx context.Context, phase string) error
 }
 
 // SessionOf is the session that a phase's workspace belongs to.
@@ -317,11 +305,6 @@ func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
 	}
 	for _, b := range buried {
 		d.log(ctx, in.Phase, "moved to "+b)
-	}
-	if d.Keeper != nil {
-		if err := d.Keeper.Closed(ctx, in.Phase); err != nil {
-			return temporary(err)
-		}
 	}
 	if in.Head == "" || !in.Delete || !in.Merged && !in.Force {
 		return nil

@@ -39,7 +39,7 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 		Round: st.Round, MaxRounds: st.Spec.MaxRounds, MaxCost: st.Spec.MaxCost,
 		Tokens: st.Spent.Tokens, Session: st.Workspace.Session, Gate: st.Outbox.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
 		Verdicts: st.Review.Judgements, Question: st.Ask.Question}
-	out.Wrong = without(out.Wrong, "other machines", d.elsewhere(ctx, st, &out))
+	d.elsewhere(ctx, st, &out)
 	out.NextLook, _ = st.Next(time.Now())
 	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
 	out.Wrong = without(out.Wrong, "its log", err)
@@ -61,18 +61,12 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 	return out, nil
 }
 
-// elsewhere says which machines a phase is on, where phases are shared.
-func (d *Desk) elsewhere(ctx context.Context, st cruise.State, out *PhaseDetail) error {
-	if !d.Sessions.Store.IsShared() {
-		return nil
-	}
-	out.Worker = st.Life.Home
+// elsewhere says which machine a phase is on, where machines share phases.
+func (d *Desk) elsewhere(ctx context.Context, st cruise.State, out *PhaseDetail) {
+	out.Worker = st.Home
 	if _, err := d.Sessions.Store.Session(ctx, out.Session); err != nil {
 		out.Session = "" // it has no page here
 	}
-	var err error
-	out.Sessions, err = d.App.SessionsOf(ctx, out.ID)
-	return err
 }
 
 // What a phase can want to know, beside whether it shall go on.

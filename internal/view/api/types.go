@@ -168,7 +168,6 @@ type PhaseDetail struct {
 	Tokens    int64              `json:"tokens" doc:"used"`
 	Session   string             `json:"session,omitempty" doc:"in which author and fixers work, if it is on this machine"`
 	Worker    string             `json:"worker,omitempty" doc:"the machine that runs it, where phases are shared"`
-	Sessions  []store.Copy       `json:"sessions" doc:"of all machines, where phases are shared"`
 	Bars      []Bar              `json:"bars" doc:"its timeline"`
 	Log       []store.Line       `json:"log" doc:"what it did, the last 500 lines"`
 	Findings  []Finding          `json:"findings" doc:"everything that was ever asked for"`

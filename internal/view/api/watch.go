@@ -220,7 +220,7 @@ func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 	st.Wrong = without(st.Wrong, "the engine", err)
 	if st.Unwatched > 0 {
 		st.Needs = append(st.Needs, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: session.NeedEngine,
-			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: d.Sessions.Looking().Runner()},
+			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: session.Runner},
 			Words: fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched)})
 	}
 	for _, n := range st.Needs { // each of them has a row, however old it is

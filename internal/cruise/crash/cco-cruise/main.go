@@ -1,9 +1,8 @@
 // Command cco-cruise is one that kills itself with SIGKILL at the boundaries of steps, each time at a different
 // one. CRASH_EVERY says at how many (1 is all, 0 is none), CRASH_SEED which ones, CRASH_LOG where to record each kill,
 // CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_EACH how many at one
-// boundary whatever a step was given (another machine repeats steps at other times), CRASH_LEASE how many
-// seconds a machine keeps its phases without a beat, and CRASH_VERSION of which version it is. CRASH_HOLD is a file
-// that it makes at the boundary CRASH_AT ("before merge") unless it is there: it then waits until there is another with
+// boundary whatever a step was given (another machine repeats steps at other times). CRASH_HOLD is a file that
+// it makes at the boundary CRASH_AT ("before merge") unless it is there: it then waits until there is another with
 // ".go" at the end of its name.
 package main
 
@@ -33,9 +32,7 @@ import (
 
 func main() {
 	os.Exit(cli.Main(func(a *app.App) []*cobra.Command {
-		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond,
-			Term:    time.Duration(number("CRASH_LEASE")) * time.Second,
-			Version: os.Getenv("CRASH_VERSION")}
+		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond}
 		if log := os.Getenv("CRASH_LOG"); log != "" {
 			p.Wrap = func(s cruise.Steps) cruise.Steps {
 				return &killer{Steps: s, log: log, only: os.Getenv("CRASH_ONLY"), every: number("CRASH_EVERY"),
@@ -64,11 +61,12 @@ type killer struct {
 }
 
 // Within runs a step as the steps within would.
-func (k *killer) Within(ctx context.Context, flow string, step func(context.Context) error) error {
+func (k *killer) Within(ctx context.Context, flow, step string, in json.RawMessage,
+	run func(context.Context) error) error {
 	if f, ok := k.Steps.(cruise.Fencer); ok {
-		return f.Within(ctx, flow, step)
+		return f.Within(ctx, flow, step, in, run)
 	}
-	return step(ctx)
+	return run(ctx)
 }
 
 // moment is a time in a step's input. A life that begins again sets those anew that no state was saved with.

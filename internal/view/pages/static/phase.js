@@ -481,20 +481,6 @@ export function Phase({id}) {
               </ul>
             </section>
           `}
-          ${p.sessions.length > 0 && html`
-            <section>
-              <h2>Sessions</h2>
-              <ul class="list s m">
-                ${p.sessions.map(s => html`
-                  <li key=${s.worker + s.id}>
-                    ${s.id} on ${s.worker}: ${s.agent}, ${s.state}
-                    ${s.silent ? ' when last heard of' : ''}
-                    ${money(s) ? ', ' + money(s) : ''}
-                  </li>
-                `)}
-              </ul>
-            </section>
-          `}
           <section>
             <h2>End it</h2>
             <div class="f wrap">

@@ -1,0 +1,212 @@
+// Package fleet has phases run on many machines, with Temporal between them. A phase is a small workflow there that
+// supervises; a life of it is one activity, which beats while the engine of its machine runs the phase. What the
+// service keeps and passes on is sealed: whoever runs it can stop, delay, drop and begin again, and order nothing.
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+
+	"github.com/cco-dev/cco/internal/cruise"
+)
+
+// Options say how the service is reached.
+type Options struct {
+	Address, Namespace string
+	TLS                *tls.Config // nil is a connection that everybody on the way can read
+	APIKey             string
+	Heartbeat          time.Duration // of lives
+}
+
+// Client talks to the service.
+type Client struct {
+	Options
+	c   client.Client
+	key Key
+}
+
+// Heartbeat is how long a machine may be silent, by default, before others go on with its phases.
+const Heartbeat = 30 * time.Second
+
+// Dial makes a client. It connects when it is first used: a service that is away is waited for by those who can wait.
+func Dial(o Options, key Key) (*Client, error) {
+	opts := client.Options{HostPort: o.Address, Namespace: o.Namespace, Identity: "cco",
+		Logger:            log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, TLSDisabled: o.TLS == nil}}
+	if o.APIKey != "" {
+		opts.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
+	}
+	c, err := client.NewLazyClient(opts)
+	if err != nil {
+		return nil, fmt.Errorf("reach Temporal at %s: %w", o.Address, err)
+	}
+	return &Client{Options: o, c: c, key: key}, nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() { c.c.Close() }
+
+// AwayError says that the service can't be asked.
+type AwayError struct {
+	Address string
+	Err     error
+}
+
+func (e *AwayError) Error() string { return fmt.Sprintf("Temporal at %s: %v", e.Address, e.Err) }
+func (e *AwayError) Unwrap() error { return e.Err }
+
+func (c *Client) away(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &AwayError{Address: c.Address, Err: err}
+}
+
+// WorkflowID names a phase to the service.
+func WorkflowID(phase string) string { return "cco-" + phase }
+
+// queue names a queue, so that those without the key learn nothing from it.
+func (c *Client) queue(use string, parts ...string) string {
+	return "cco-" + use + "-" + c.key.name(use, parts...)
+}
+
+// Ability is what a phase needs that its queue stands for: a login on a forge, and a label of the user's or none.
+type Ability struct{ Host, Login, Label string }
+
+func (c *Client) ability(a Ability) string { return c.queue("any", a.Host, a.Login, a.Label) }
+
+// Start has a phase wait for a machine.
+func (c *Client) Start(ctx context.Context, phase string, st cruise.State, need Ability) error {
+	name := Sealed{Phase: phase, Life: st.Life.Number}
+	state, err := c.key.seal(name.of(kindState), st)
+	if err != nil {
+		return err
+	}
+	summary, err := c.key.seal(name.of(kindSummary), Summarize(st))
+	if err != nil {
+		return err
+	}
+	_, err = c.c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: WorkflowID(phase), TaskQueue: c.queue("phases"),
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		Memo:                                     map[string]any{memoSummary: summary}},
+		workflowName, Start{Phase: phase, Queue: c.ability(need), Heartbeat: c.Heartbeat, State: state, Life: st.Life.Number})
+	if _, known := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); known {
+		return nil // asked for again, because the answer was lost
+	}
+	return c.away(err)
+}
+
+// EndedError says that a phase has ended.
+type EndedError struct{ Phase string }
+
+func (e *EndedError) Error() string { return "phase " + e.Phase + " has ended" }
+
+// Send sends a phase an event, which is kept until a saved state has seen it. An *EndedError says that it has ended.
+func (c *Client) Send(ctx context.Context, phase string, ev cruise.Event) error {
+	sealed, err := c.key.seal(Sealed{Kind: kindEvent, Phase: phase, Name: ev.ID}, ev)
+	if err != nil {
+		return err
+	}
+	err = c.c.SignalWorkflow(ctx, WorkflowID(phase), "", eventName, sealed)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return &EndedError{Phase: phase}
+	}
+	return c.away(err)
+}
+
+// Last is the state that a phase has ended with.
+func (c *Client) Last(ctx context.Context, phase string) (st cruise.State, err error) {
+	var sealed Sealed
+	if err := c.c.GetWorkflow(ctx, WorkflowID(phase), "").Get(ctx, &sealed); err != nil {
+		return st, c.away(err)
+	}
+	return st, c.key.open(sealed, kindState, phase, &st)
+}
+
+// Seen is what the service knows of a phase.
+type Seen struct {
+	Phase   string
+	State   cruise.State // a summary
+	Life    int
+	Running bool
+	Waits   bool   // for a machine
+	Why     string // none takes it, if one has said so
+	Changed time.Time
+}
+
+// List gives the phases that live, and those that have ended since then.
+func (c *Client) List(ctx context.Context, since time.Time) (all []Seen, err error) {
+	query := fmt.Sprintf("WorkflowType = '%s' AND (ExecutionStatus = 'Running' OR CloseTime > '%s')", workflowName,
+		since.UTC().Format(time.RFC3339))
+	var page []byte
+	for {
+		got, err := c.c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, NextPageToken: page})
+		if err != nil {
+			return nil, c.away(err)
+		}
+		for _, e := range got.GetExecutions() {
+			if s, ok := c.seen(e); ok {
+				all = append(all, s)
+			}
+		}
+		if page = got.GetNextPageToken(); len(page) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// Look asks for one phase. Known says whether the service has it.
+func (c *Client) Look(ctx context.Context, phase string) (s Seen, known bool, err error) {
+	got, err := c.c.DescribeWorkflowExecution(ctx, WorkflowID(phase), "")
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, c.away(err)
+	}
+	s, known = c.seen(got.GetWorkflowExecutionInfo())
+	return s, known && s.Phase == phase, nil
+}
+
+// seen reads what people see of a phase. What none of us has sealed is nothing.
+func (c *Client) seen(e *workflowpb.WorkflowExecutionInfo) (s Seen, ok bool) {
+	status := e.GetStatus()
+	if status == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+		return s, false // another run has followed it
+	}
+	id := e.GetExecution().GetWorkflowId()
+	if len(id) < len("cco-") {
+		return s, false
+	}
+	s.Phase = id[len("cco-"):]
+	fields := e.GetMemo().GetFields()
+	var sealed Sealed
+	read := converter.GetDefaultDataConverter().FromPayload
+	if read(fields[memoSummary], &sealed) != nil || c.key.open(sealed, kindSummary, s.Phase, &s.State) != nil {
+		return s, false
+	}
+	s.Life, s.Running = sealed.Life, status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	s.Changed = e.GetStartTime().AsTime()
+	var waits Sealed
+	if p := fields[memoWaits]; p != nil && read(p, &waits) == nil && waits.Kind == kindOver {
+		var o over
+		s.Waits = true
+		if c.key.open(waits, kindOver, s.Phase, &o) == nil {
+			s.Why = o.Why
+		}
+	}
+	return s, true
+}

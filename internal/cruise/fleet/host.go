@@ -1,0 +1,296 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/cco-dev/cco/internal/cruise"
+)
+
+// Engine runs the phases of this machine.
+type Engine interface {
+	Start(flow string, st cruise.State) error
+	Send(flow string, ev cruise.Event) error
+	GiveUp(flow string)
+	Over(flow string) <-chan struct{}
+	Close() error
+}
+
+// Host is this machine as one that runs phases.
+type Host struct {
+	Client *Client
+	Engine Engine
+	// Name is this machine's, for people, and Machine what no other one has.
+	Name, Machine string
+	Slots         int
+	// Settle makes a phase ready here. An *UnfitError lets another machine try.
+	Settle func(ctx context.Context, phase string, life int, st cruise.State) (cruise.State, error)
+	// Keep keeps what was sent to a phase, as long as it is here and has not read it.
+	Keep func(ctx context.Context, phase string, ev cruise.Event) error
+	// Abandon ends what a phase that has left does here, and keeps its work.
+	Abandon func(ctx context.Context, phase string) error
+	Trouble func(err error)
+	Log     func(phase, words string)
+	Boot    func() time.Duration
+
+	key Key
+
+	mu     sync.Mutex
+	lives  map[string]*life // by phase
+	ending string           // how lives end that return now, "" while none is to
+}
+
+// UnfitError says why this machine can't run a phase.
+type UnfitError struct{ Why string }
+
+func (e *UnfitError) Error() string { return e.Why }
+
+// Home is the queue of this machine alone. It is bound to the machine: a copy of its disk is another home.
+func (h *Host) Home() string { return h.Client.queue("home", h.Name, h.Machine) }
+
+// alive is a life that is under way here, nil if it is not.
+func (h *Host) alive(flow string) *life {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.lives[cruise.PhaseOf(flow)]; l != nil && l.flow == flow {
+		return l
+	}
+	return nil
+}
+
+// Full says whether a life is to return between two steps.
+func (h *Host) Full(flow string) bool {
+	l := h.alive(flow)
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.full
+}
+
+// held counts the lives here.
+func (h *Host) held() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.lives)
+}
+
+// Phases are those that have a life here.
+func (h *Host) Phases() (all []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for phase := range h.lives {
+		all = append(all, phase)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// live is the activity: one life of a phase.
+func (h *Host) live(ctx context.Context, in Begin) (Sealed, error) {
+	o := h.run(ctx, in)
+	result, err := h.key.seal(Sealed{Kind: kindOver, Phase: in.Phase, Life: in.Life}, o)
+	if err != nil || o.How == "" {
+		return Sealed{}, refused("life") // errors are kept in clear
+	}
+	return result, nil
+}
+
+func (h *Host) run(ctx context.Context, in Begin) over {
+	var st cruise.State
+	if err := h.key.open(in.State, kindState, in.Phase, &st); err != nil {
+		return over{How: overDeclined, Why: err.Error()}
+	}
+	l := &life{Host: h, Begin: in, flow: cruise.FlowID(in.Phase, in.Life), token: activity.GetInfo(ctx).TaskToken,
+		beaten: make(chan struct{}), doing: map[string]int{}, wary: map[string]struct{}{}, answered: h.Boot(),
+		since: h.Boot()}
+	l.lost, l.lose = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer l.lose(&LostError{Phase: in.Phase})
+	var before []string
+	if in.Doing != nil && h.key.open(*in.Doing, kindDoing, in.Phase, &before) == nil {
+		for _, key := range before {
+			l.wary[key] = struct{}{}
+		}
+	}
+	if o := h.admit(l); o.How != "" {
+		return o
+	}
+	defer h.dismiss(l)
+	if l.beat(l.lost) != nil && l.lost.Err() != nil {
+		return over{How: overLost}
+	}
+	go l.beatAlways()
+	o := l.spend(st)
+	if o.How == overLost {
+		h.Log(in.Phase, "it goes on elsewhere")
+		if err := h.Abandon(context.WithoutCancel(ctx), in.Phase); err != nil {
+			h.Trouble(err)
+		}
+	}
+	return o
+}
+
+// admit lets a life begin here, after an older one of the phase has gone.
+func (h *Host) admit(l *life) over {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.lives[l.Phase] != nil {
+		old := h.lives[l.Phase]
+		if old.Life >= l.Life {
+			return over{How: overLost}
+		}
+		old.lose(&LostError{Phase: l.Phase})
+		h.mu.Unlock()
+		<-h.Engine.Over(old.flow)
+		time.Sleep(20 * time.Millisecond) // only the pace of asking
+		h.mu.Lock()
+	}
+	switch {
+	case h.ending != "":
+		return over{How: overMoved}
+	case len(h.lives) >= h.Slots && l.Start.Home == "":
+		return over{How: overDeclined, Why: "worker " + h.Name + " has all the phases that it may have"}
+	}
+	if h.lives == nil {
+		h.lives = map[string]*life{}
+	}
+	h.lives[l.Phase] = l
+	return over{}
+}
+
+func (h *Host) dismiss(l *life) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lives[l.Phase] == l {
+		delete(h.lives, l.Phase)
+	}
+}
+
+// spend carries the phase on, from a state to the end of this life.
+func (l *life) spend(st cruise.State) over {
+	st, o := l.settle(st)
+	if o.How != "" {
+		return o
+	}
+	st.Life.Number = l.Life
+	if l.Ask {
+		st = st.AskAbout("three machines in a row have died with it and got nowhere: look into their logs before you let " +
+			"it go on")
+	}
+	if err := l.Engine.Start(l.flow, st); err != nil {
+		l.Trouble(err)
+		return over{}
+	}
+	for _, sealed := range l.Events {
+		if err := l.hand(l.lost, sealed); err != nil {
+			l.Trouble(err)
+		}
+	}
+	ended := l.Engine.Over(l.flow)
+	select {
+	case <-ended:
+	case <-l.lost.Done():
+		l.Engine.GiveUp(l.flow)
+		<-ended
+	}
+	return l.verdict()
+}
+
+// verdict says how the life has ended.
+func (l *life) verdict() over {
+	l.Host.mu.Lock()
+	ending := l.ending
+	l.Host.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.ended:
+		return over{How: overReturned}
+	case ending != "":
+		return over{How: ending}
+	case l.lost.Err() != nil:
+		return over{How: overLost}
+	case l.full:
+		return over{How: overReturned}
+	}
+	return over{}
+}
+
+// settle makes the phase ready here, as soon as what it needs answers.
+func (l *life) settle(st cruise.State) (cruise.State, over) {
+	for wait := time.Second; ; wait = min(2*wait, 10*time.Second) {
+		ready, err := l.Settle(l.lost, l.Phase, l.Life, st)
+		if err == nil {
+			return ready, over{}
+		}
+		if unfit, ok := errors.AsType[*UnfitError](err); ok {
+			l.Log(l.Phase, "worker "+l.Name+" can't run it: "+unfit.Why)
+			return st, over{How: overDeclined, Why: cut("worker "+l.Name+": "+unfit.Why, maxSaid)}
+		}
+		if l.lost.Err() == nil {
+			l.Log(l.Phase, "worker "+l.Name+" tries again: "+err.Error())
+		}
+		select {
+		case <-time.After(wait):
+		case <-l.lost.Done():
+			if o := l.verdict(); o.How != "" {
+				return st, o
+			}
+			return st, over{How: overLost}
+		}
+	}
+}
+
+// hand gives the life an event.
+func (l *life) hand(ctx context.Context, sealed Sealed) error {
+	var ev cruise.Event
+	if err := l.key.open(sealed, kindEvent, l.Phase, &ev); err != nil || ev.ID != sealed.Name {
+		return &ForgedError{Kind: kindEvent}
+	}
+	if err := l.Keep(ctx, l.Phase, ev); err != nil {
+		return err
+	}
+	l.give(ev)
+	return l.Engine.Send(l.flow, ev)
+}
+
+// deliver is the activity that brings an event to a life here.
+func (h *Host) deliver(ctx context.Context, p Parcel) error {
+	l := h.alive(cruise.FlowID(p.Phase, p.Life))
+	if l == nil {
+		return refused("nobody")
+	}
+	if err := l.hand(ctx, p.Event); err != nil {
+		h.Trouble(err)
+		return refused("later")
+	}
+	return nil
+}
+
+// end has all lives end: at once, or as soon as no turn is under way.
+func (h *Host) end(how string) {
+	h.mu.Lock()
+	h.ending = how
+	lives := make([]*life, 0, len(h.lives))
+	for _, l := range h.lives {
+		lives = append(lives, l)
+	}
+	h.mu.Unlock()
+	for _, l := range lives {
+		if how == overGiven {
+			l.lose(&LostError{Phase: l.Phase})
+			continue
+		}
+		l.mu.Lock()
+		l.full = true
+		l.mu.Unlock()
+		// A phase that waits looks up, and finds that it is to return.
+		_ = h.Engine.Send(l.flow, cruise.Event{ID: "drain", Kind: cruise.EventWake})
+	}
+}
