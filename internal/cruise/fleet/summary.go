@@ -19,13 +19,17 @@ func Summarize(st cruise.State) cruise.State {
 			Box: cut(spec.Box, maxSmall), Planner: spec.Planner, Reviewer: spec.Reviewer, Fixer: spec.Fixer,
 			MaxRounds: spec.MaxRounds, MaxCost: spec.MaxCost, Timeout: spec.Timeout, Merge: spec.Merge},
 		Kind: st.Kind, Stage: st.Stage, PR: st.PR, Round: st.Round, Started: st.Started, LastActivity: st.LastActivity,
-		Meta:   cruise.Metadata{Title: cut(st.Meta.Title, maxSaid), Branch: st.Meta.Branch},
-		Paused: st.Paused, End: st.End, EndWords: cut(st.EndWords, maxSaid),
+		Meta:    cruise.Metadata{Title: cut(st.Meta.Title, maxSaid), Branch: st.Meta.Branch},
+		Head:    cruise.Head{Commit: st.Head.Commit},
+		Base:    cruise.Base{Branch: cut(st.Base.Branch, maxSmall)},
+		Consent: cruise.Consent{Holding: st.Consent.Holding},
+		Foreign: cruise.Foreign{Commit: st.Foreign.Commit, Unsure: st.Foreign.Unsure},
+		Ask:     cruise.Ask{Question: cut(st.Ask.Question, maxSaid), Resume: st.Ask.Resume},
+		Waiting: cruise.Waiting{Trouble: cut(st.Waiting.Trouble, maxSaid), For: cut(st.Waiting.For, maxSmall)},
+		Spent:   st.Spent,
+		Life:    cruise.Life{Number: st.Life.Number, Home: st.Life.Home},
+		Paused:  st.Paused, End: st.End, EndWords: cut(st.EndWords, maxSaid),
 	}
-	s.Head.Commit, s.Base.Branch = st.Head.Commit, cut(st.Base.Branch, maxSmall)
-	s.Spent, s.Life = st.Spent, st.Life
-	s.Ask.Question, s.Ask.Resume = cut(st.Ask.Question, maxSaid), st.Ask.Resume
-	s.Waiting.Trouble, s.Waiting.For = cut(st.Waiting.Trouble, maxSaid), cut(st.Waiting.For, maxSmall)
 	return s
 }
 
