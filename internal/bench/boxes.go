@@ -35,7 +35,8 @@ func (b *bench) shell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.rows = append(b.rows, row{"`cco box shell -- true` beside `bwrap`", ms(ours), ms(theirs), ratio(ours, theirs), "2.5×"})
+	b.rows = append(b.rows,
+		row{"`cco box shell -- true` beside `bwrap`", ms(ours), ms(theirs), ratio(ours, theirs), "2.5×"})
 	return nil
 }
 

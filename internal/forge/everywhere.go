@@ -9,8 +9,8 @@ import (
 // elsewhere begins the keys of what another program of the same user has posted.
 const elsewhere = "elsewhere-"
 
-// Everywhere is a journal whose markers are made of what is said: every machine with the key finds what another has said
-// without its log, and looks before it says anything.
+// Everywhere is a journal whose markers are made of what is said: every machine with the key finds what another has
+// said without its log, and looks before it says anything.
 type Everywhere struct{ Keyed }
 
 // Begin keeps a record. It is never fresh: another machine may have begun it.

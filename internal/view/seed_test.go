@@ -141,7 +141,8 @@ func (s *seeder) talk() string {
 		Question: "Shall the old names stay as aliases for one release?"},
 		2*time.Minute, 1.94)
 	s.r.Write(filepath.Join("data/cco/sessions", id, "sent.md"), "# Split the order service into modules\n\n"+
-		"## Task 1: Totals\n\nMove what adds up an order, with its tests.\n\n## Task 2: Shipping\n\nRates first, then labels.\n"+
+		"## Task 1: Totals\n\nMove what adds up an order, with its tests.\n\n"+
+		"## Task 2: Shipping\n\nRates first, then labels.\n"+
 		"\n## Task 3: The rest\n\nNo name that others use changes.\n")
 	at := s.now.Add(-18 * time.Minute)
 	tr := must.Get(session.OpenTranscript(filepath.Join(s.r.Data(), "sessions", id, "transcript.jsonl"),

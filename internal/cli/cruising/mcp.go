@@ -24,7 +24,8 @@ and limits and consents are yours alone. See docs/editors.md.`,
 			return delegate.Serve(cmd.Context(), t.App, o, t.IO.In, t.IO.Out)
 		},
 	}
-	c.Flags().StringVar(&o.Agent, "agent", "", "the agent that works if none is named (default: the setting agent.default)")
+	c.Flags().StringVar(&o.Agent, "agent", "",
+		"the agent that works if none is named (default: the setting agent.default)")
 	c.Flags().StringVar(&o.Box, "box", "", "the box (default: the setting box.name)")
 	return c
 }

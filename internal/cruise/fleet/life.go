@@ -154,7 +154,8 @@ func (l *life) await(ctx context.Context) error {
 // effects are the steps that others see.
 func effects() []string {
 	return []string{cruise.StepPush.Name, cruise.StepPullRequest.Name, cruise.StepPostReview.Name, cruise.StepAnswer.Name,
-		cruise.StepSay.Name, cruise.StepClose.Name, cruise.StepReady.Name, cruise.StepMerge.Name, cruise.StepVerdict.Name, cruise.StepRerun.Name}
+		cruise.StepSay.Name, cruise.StepClose.Name, cruise.StepReady.Name, cruise.StepMerge.Name,
+		cruise.StepVerdict.Name, cruise.StepRerun.Name}
 }
 
 // moot are the steps that need nobody's leave: they only read, or are asked of the service itself.
