@@ -182,13 +182,20 @@ func bundle(ctx context.Context, work repo, j Job, name string, refs []ref) (*Su
 	}
 	if j.Whole {
 		base = nil
-	} else {
-		header += "-" + j.Base + "\n"
 	}
 	var tips []string
 	for _, ref := range refs {
-		header += ref.oid + " " + ref.name + "\n"
 		tips = append(tips, ref.oid)
+	}
+	edges, err := work.edges(ctx, tips, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, oid := range edges {
+		header += "-" + oid + "\n"
+	}
+	for _, ref := range refs {
+		header += ref.oid + " " + ref.name + "\n"
 	}
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -204,6 +211,21 @@ func bundle(ctx context.Context, work repo, j Job, name string, refs []ref) (*Su
 		return nil, err
 	}
 	return &Sum{Size: info.Size(), SHA256: hex.EncodeToString(h.Sum(nil))}, os.Rename(tmp, path)
+}
+
+// edges are the commits that whoever unpacks a bundle must have: usually the base, but one before it where the agent
+// rewrote what was there.
+func (r repo) edges(ctx context.Context, tips, not []string) (oids []string, err error) {
+	out, err := r.text(ctx, revisions(tips, not), "rev-list", "--boundary", "--stdin")
+	if out == "" { // all of it is there already
+		return not, err
+	}
+	for line := range strings.Lines(out) {
+		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "-"); ok {
+			oids = append(oids, oid)
+		}
+	}
+	return oids, err
 }
 
 // pack writes what some commits lead to and others don't.
