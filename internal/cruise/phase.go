@@ -24,6 +24,8 @@ type machine struct {
 	*State
 	heard time.Time // when the last comment that needs action was made
 	asked bool      // somebody wants a look now
+	// hurried says that the user did, who wants no more comments to be waited for.
+	hurried bool
 	head  string    // the commit that the pull request is at, as the last look says
 	yes   *Approval // found by the present look
 	saw   bool      // the last look succeeded, and nothing else was done since

@@ -178,3 +178,19 @@ func TestAHintThatBringsNothingDoesNotEndTheWaitForMoreComments(t *testing.T) {
 		}
 	}
 }
+
+// Guards against a user who asks for a round, and is kept waiting for comments that nobody writes.
+func TestARoundThatTheUserAsksForBeginsAtOnce(t *testing.T) {
+	var began time.Time
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "rename it", time.Hour-time.Second),
+		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	w.during = func(j Job) {
+		if j.Role == Fixer {
+			began = w.now
+		}
+	}
+	st, _ := play(t, w, spec(), Event{ID: "e1", Kind: EventNews, At: after(time.Hour)})
+	if st.Round != 1 || !began.Equal(after(time.Hour)) {
+		t.Errorf("round %d began at %v, not %v", st.Round, began, after(time.Hour))
+	}
+}

@@ -166,6 +166,9 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 		ev.ID = session.NewID() + session.NewID()
 	}
 	ev.At = time.Now().UTC()
+	if err := a.lend(ctx); err != nil {
+		return p, err
+	}
 	if ev.Kind == cruise.EventResume {
 		if err := a.offer(ctx, p.Repo); err != nil {
 			return p, err
@@ -258,6 +261,9 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 		if err := a.engine().Ensure(ctx); err != nil {
 			return 0, err
 		}
+	}
+	if err := a.lend(ctx); err != nil {
+		return 0, err
 	}
 	offered := map[string]bool{}
 	for _, p := range list {
