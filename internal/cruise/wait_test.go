@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,5 +193,22 @@ func TestARoundThatTheUserAsksForBeginsAtOnce(t *testing.T) {
 	st, _ := play(t, w, spec(), Event{ID: "e1", Kind: EventNews, At: after(time.Hour)})
 	if st.Round != 1 || !began.Equal(after(time.Hour)) {
 		t.Errorf("round %d began at %v, not %v", st.Round, began, after(time.Hour))
+	}
+}
+
+// Guards against "1 rounds" on somebody's request.
+func TestAPullRequestReadsOneRound(t *testing.T) {
+	s := spec()
+	s.MaxRounds = 1
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer {
+			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","severity":"major",` +
+				`"text":"more of ` + j.Key + `"}]}`}, nil
+		}
+		return willing(j)
+	}}
+	st, _ := play(t, w, s)
+	if said := strings.Join(w.said, "\n"); st.End != EndRounds || st.Round != 1 || strings.Contains(said, "1 rounds") {
+		t.Errorf("end %q, round %d: %s", st.End, st.Round, said)
 	}
 }
