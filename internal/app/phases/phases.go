@@ -215,6 +215,9 @@ func (a *Phases) Load(ctx context.Context, id string) (store.Phase, cruise.State
 	}
 	defer func() { _ = db.Close() }()
 	p, err := a.find(ctx, db, id)
+	if e, none := errors.AsType[*store.PhaseNotFoundError](err); none && id == "" && len(e.Others) == 1 {
+		p, err = db.Phase(ctx, e.Others[0].ID) // the only one that there is, which has ended: it is only looked at
+	}
 	if err != nil {
 		return p, st, err
 	}

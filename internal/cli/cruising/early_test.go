@@ -49,3 +49,32 @@ func TestAPhaseWithoutAPullRequestIsTakenUp(t *testing.T) {
 		t.Errorf("%+v\n%s", s, r.Story(s.ID))
 	}
 }
+
+// Guards against a start that gives up at the first trouble of the forge, and a status that does not know the only phase
+// that there ever was.
+func TestAStartWaitsOutTheForgesTrouble(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.CCO("box", "create")
+	r.Down.Store(true)
+	up := make(chan struct{})
+	go func() {
+		defer close(up)
+		r.Until(func() bool { return r.Refused.Load() > 0 })
+		r.Down.Store(false)
+	}()
+	id := r.Start(cruisetest.Picky, "--domains", "Security")
+	<-up
+	if r.Refused.Load() == 0 {
+		t.Error("the forge was never in trouble")
+	}
+	if s := r.Await(id, "over", over); s.End != "approved" {
+		t.Errorf("%+v\n%s", s, r.Story(id))
+	}
+	if out := r.CCO("cruise", "status"); !strings.Contains(out, id) || !strings.Contains(out, "approved") {
+		t.Errorf("status: %s", out)
+	}
+	if words := r.Fails(3, "cruise", "cleanup"); !strings.Contains(words, id) {
+		t.Errorf("a cleanup of what nobody named: %s", words)
+	}
+}
