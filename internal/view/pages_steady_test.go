@@ -139,7 +139,7 @@ git add . ; git commit -qm Many`)
 			window.fetch = async (to, ...how) => {
 				const r = await was(to, ...how), read = r.json.bind(r);
 				if (String(to).includes('/changes'))
-					r.json = () => read().then(v => { window.came = performance.now(); return v; });
+					r.json = () => read().then(v => { window.came = window.drawn ? came : performance.now(); return v; });
 				return r;
 			};
 			const look = () => {
