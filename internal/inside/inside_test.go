@@ -315,8 +315,9 @@ func TestWhatGitCannotReadStaysAsItIs(t *testing.T) {
 	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
 	for name, ruin := range map[string]func(git string) error{
 		"gone": os.RemoveAll, "a file": inPlace("", empty), "a pipe": inPlace("", pipe),
-		"no objects": inPlace("objects", func(string) error { return nil }), "no directory of objects": inPlace("objects", empty),
-		"a pipe of refs": inPlace("packed-refs", pipe), "a pipe in the place of the branch": inPlace("refs/heads/main", pipe),
+		"no objects":              inPlace("objects", func(string) error { return nil }),
+		"no directory of objects": inPlace("objects", empty),
+		"a pipe of refs":          inPlace("packed-refs", pipe), "a pipe in the place of the branch": inPlace("refs/heads/main", pipe),
 		"a pipe of alternates": func(git string) error {
 			return errors.Join(os.RemoveAll(git+"/objects/info"), os.Mkdir(git+"/objects/info", 0o700),
 				pipe(git+"/objects/info/alternates"))
