@@ -30,9 +30,12 @@ func (a *App) Diagnose(ctx context.Context) ([]doctor.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doctor.Run(ctx, doctor.Input{
-		Data: a.Dirs.Data, Tool: tool, Guard: guard, Self: self, Backends: checked(boxes), Default: DefaultBackend(),
-	}), nil
+	own, err := a.OwnAgents()
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Run(ctx, doctor.Input{Data: a.Dirs.Data, Tool: tool, Guard: guard, Self: self,
+		Backends: checked(boxes), Default: DefaultBackend(), Agents: own}), nil
 }
 
 // checked are the backends that the doctor tries: the others start an engine or a machine.

@@ -125,5 +125,5 @@ func (u Upstream) WithKey(ctx context.Context) (Upstream, error) {
 	return u, err
 }
 
-// ErrClosed is what Serve returns after Close.
-var ErrClosed = errors.New("broker: the door is closed")
+// errClosed is what Serve returns after Close.
+var errClosed = errors.New("broker: the door is closed")

@@ -140,7 +140,7 @@ func (t *Timeouts) defaults() {
 func (d *Door) Serve(l net.Listener) error {
 	err := d.server.Serve(&crowd{Listener: l, places: make(chan struct{}, maxConns), done: d.ctx.Done(), now: d.cfg.Now})
 	if errors.Is(err, http.ErrServerClosed) || d.ctx.Err() != nil { // a waiting Accept may return first
-		return ErrClosed
+		return errClosed
 	}
 	return err
 }

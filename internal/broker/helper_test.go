@@ -122,7 +122,7 @@ func open(t *testing.T, c Config) *trial {
 	go func() { served <- tr.door.Serve(l) }()
 	t.Cleanup(func() {
 		_ = tr.door.Close()
-		if err := <-served; !errors.Is(err, ErrClosed) {
+		if err := <-served; !errors.Is(err, errClosed) {
 			t.Errorf("Serve ended with %v", err)
 		}
 	})

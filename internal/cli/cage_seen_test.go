@@ -211,8 +211,9 @@ func (r *evalRun) seesATrap() {
 // systemAt names the directory in which everything lands that the test and its calls change of the system.
 const systemAt = "CCO_EVAL_SYSTEM"
 
-// overTheSystem runs this test once more, with a layer over each directory of the system: what others on the machine do
-// meanwhile is in none of them. Only root could change something there.
+// overTheSystem runs this test once more, with a layer over each directory of the system, and processes of its own: what
+// others on the machine do meanwhile is in none of them, and whether they run makes no call succeed without a cage. Only
+// root could change something there.
 func overTheSystem(t *testing.T) {
 	t.Helper()
 	dir := must.Get(os.MkdirTemp(*below, "cage-system-"))(t) //nolint:usetesting // below is not below a layer
@@ -224,7 +225,8 @@ func overTheSystem(t *testing.T) {
 		done
 		shift; exec "$@"`
 	must.Do(t, proc.Run(t.Context(), proc.Cmd{Argv: append([]string{"unshare", "--mount", "--propagation", "private",
-		"bash", "-ec", layers, "bash", dir}, os.Args...), Env: append(os.Environ(), systemAt+"="+filepath.Join(dir, "upper")),
+		"--pid", "--kill-child", "--mount-proc", "bash", "-ec", layers, "bash", dir}, os.Args...),
+		Env:    append(os.Environ(), systemAt+"="+filepath.Join(dir, "upper")),
 		Stdout: os.Stdout, Stderr: os.Stderr, TiedToUs: true}))
 }
 

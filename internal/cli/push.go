@@ -69,7 +69,7 @@ func (f *pushFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.box, "box", "", "the box (default "+box.DefaultName+", or the setting box.name)")
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be, or with =false never")
 	c.Flags().StringVar(&f.agent, "agent", "", strings.Join(agent.Names(), ", ")+
-		"; script carries out a plan's shell fences (default: the setting agent.default, or the session's)")
+		", or one of your settings; script carries out a plan's shell fences (default: the setting agent.default, or the session's)")
 	c.Flags().StringVar(&f.model, "model", "",
 		"the model that the agent uses (default: the setting agent.model, or the session's)")
 	c.Flags().BoolVar(&f.headless, "headless", false, "print the agent's output instead of giving it a terminal")

@@ -4,7 +4,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"time"
 
@@ -18,9 +17,6 @@ import (
 // RepoFile is the name of the settings that a repository carries at its root.
 const RepoFile = ".cco.toml"
 
-// NoLimit is for Sources.Limits: it says that there is no limit unless the user sets one.
-const NoLimit = math.MaxInt
-
 // Config is the result of all sources. Each command applies its flags to it.
 type Config struct {
 	Box    Box
@@ -33,6 +29,7 @@ type Config struct {
 
 	Guard  Guard
 	Limits Spending
+	MCP    Shared
 	Cruise Cruise
 	Engine Engine
 	Worker Worker
@@ -142,6 +139,12 @@ type Spending struct {
 	DayTokens int64
 }
 
+// Shared bounds what sessions may use together. Zero is no bound.
+type Shared struct {
+	Cost   float64 // dollars
+	Tokens int64
+}
+
 // Pull holds the settings of `cco box pull`.
 type Pull struct {
 	Timeout   time.Duration
@@ -166,7 +169,7 @@ type Notify struct {
 
 // The ways in which git is bound to the workspace.
 const (
-	GitEnvWrapper = "wrapper" // the same where the kernel does not hold, with a git first on PATH that frees calls
+	gitEnvWrapper = "wrapper" // the same where the kernel does not hold, with a git first on PATH that frees calls
 	GitEnvPlain   = "plain"   // GIT_DIR and GIT_WORK_TREE in the agent's environment, in every box
 )
 
@@ -180,11 +183,11 @@ type Guard struct {
 	Cage    string // what holds an agent in a cage
 }
 
-// CageAuto is the best cage that a machine has.
-const CageAuto = "auto"
+// cageAuto is the best cage that a machine has.
+const cageAuto = "auto"
 
 // Cages are what can hold an agent on the user's own worktree.
-func Cages() []string { return []string{CageAuto, "namespaces", "landlock", "seatbelt"} }
+func Cages() []string { return []string{cageAuto, "namespaces", "landlock", "seatbelt"} }
 
 // Sockets are the agents of keys that a cage can show.
 func Sockets() []string { return []string{"ssh-agent"} }
@@ -203,8 +206,8 @@ func (c Command) Args() []string {
 	return c.Argv
 }
 
-// Defaults is what holds if no source says anything.
-func Defaults() Config {
+// defaults is what holds if no source says anything.
+func defaults() Config {
 	return Config{
 		Box:       Box{Name: "cco-sandbox"},
 		Agent:     Agent{Default: roster.Default},
@@ -212,11 +215,12 @@ func Defaults() Config {
 		Pull:      Pull{Timeout: 30 * time.Minute, Interval: 3 * time.Second, MaxBundle: 2 << 30, MaxBlob: 100 << 20},
 		Notify:    Notify{Bell: true},
 		Graveyard: Graveyard{Days: 30, Size: 10 << 30},
-		Guard:     Guard{GitEnv: GitEnvWrapper, Cage: CageAuto},
+		Guard:     Guard{GitEnv: gitEnvWrapper, Cage: cageAuto},
 		Terminal:  Terminal{DetachKey: ']'},
 		Worker:    Worker{Slots: 100},
 		Engine:    Engine{BundleMax: 256 << 20},
 		Limits:    Spending{RunCost: 10, RunTokens: 20_000_000, DayCost: 50, DayTokens: 100_000_000},
+		MCP:       Shared{Cost: 10, Tokens: 20_000_000},
 	}
 }
 

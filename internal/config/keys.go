@@ -127,7 +127,7 @@ func keys(backends []box.Backend) []key {
 		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
 		{"guard.git_env", "", "how git is bound to the workspace: plain sets GIT_DIR and GIT_WORK_TREE in every box",
 			among(func(c *Config) *string { return &c.Guard.GitEnv }, "way",
-				[]string{GitEnvWrapper, GitEnvPlain}), nil},
+				[]string{gitEnvWrapper, GitEnvPlain}), nil},
 		{"guard.show", "", "variables and paths of yours that an agent in a cage sees, such as GH_TOKEN or ~/.config/gh",
 			texts(func(c *Config) *[]string { return &c.Guard.Show }), nil},
 
@@ -161,6 +161,13 @@ func keys(backends []box.Backend) []key {
 
 		{"view.hosts", "", "names of tunnels under which browsers reach the page of `cco view`",
 			texts(func(c *Config) *[]string { return &c.View.Hosts }), nil},
+
+		{"mcp.cost", "", "dollars that all sessions together may cost which one `cco mcp` starts",
+			dollars(func(c *Config) *float64 { return &c.MCP.Cost }),
+			bounded(func(c *Config) *float64 { return &c.MCP.Cost })},
+		{"mcp.tokens", "", "tokens that they may use",
+			tokens(func(c *Config) *int64 { return &c.MCP.Tokens }),
+			bounded(func(c *Config) *int64 { return &c.MCP.Tokens })},
 
 		{"limits.run_cost", "", "dollars that one run may cost",
 			dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),

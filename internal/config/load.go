@@ -38,7 +38,7 @@ func Load(s Sources) (Config, []Warning, error) { return load(s, map[string]stri
 
 // load is Load, and also says where each value comes from that is not a default.
 func load(s Sources, from map[string]string) (Config, []Warning, error) {
-	c := Defaults()
+	c := defaults()
 	if err := loadUser(&c, s, from); err != nil {
 		return Config{}, nil, err
 	}
@@ -156,7 +156,7 @@ func Stricter(s Sources, mine gate.Policy, file string, data []byte) (gate.Polic
 	if len(data) > maxFile {
 		return mine, &Error{File: file, Err: fmt.Errorf("is larger than %d bytes", maxFile)}
 	}
-	c := Defaults()
+	c := defaults()
 	c.Pull.Policy, s.RepoFile, s.Trusted = mine, file, nil
 	_, err := applyRepo(&c, s, data, map[string]string{})
 	return c.Pull.Policy, err

@@ -136,6 +136,10 @@ labels = ["gpu", "big-disk"]
 [view]
 hosts = ["localhost:9000"]
 
+[mcp]
+cost = 3
+tokens = "1M"
+
 [limits]
 run_cost = 2.5
 run_tokens = "500k"
@@ -183,6 +187,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Graveyard: Graveyard{Size: 1 << 30},
 		Guard: Guard{GitEnv: GitEnvPlain, Show: []string{"GH_TOKEN", "~/.config/gh"},
 			Sockets: []string{"ssh-agent"}, Cage: "landlock"},
+		MCP:    Shared{Cost: 3, Tokens: 1e6},
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 
 		Network: Network{Mode: "open", Allow: []string{"mirror.example"}, Sets: []string{"npm", "go"}, RecordBodies: true},
@@ -224,7 +229,7 @@ func TestOtherWaysToWriteTheSame(t *testing.T) {
 func TestNothingGivesTheDefaults(t *testing.T) {
 	for _, s := range []Sources{{}, sources(t, "", ""), sources(t, "# empty\n", "\n")} {
 		c, w := mustLoad(t, s)
-		if !reflect.DeepEqual(c, Defaults()) || w != nil {
+		if !reflect.DeepEqual(c, defaults()) || w != nil {
 			t.Errorf("config %+v, warnings %v", c, w)
 		}
 	}

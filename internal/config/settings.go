@@ -125,7 +125,7 @@ func (k key) choose(words []string, home string) (any, error) {
 	}
 	var first error
 	for _, v := range append(tries, list) {
-		c := Defaults()
+		c := defaults()
 		err := k.set(&c, v, home)
 		word, isText := v.(string)
 		if err == nil && isText && len(k.words) > 0 && !slices.Contains(k.words, word) {
@@ -147,7 +147,7 @@ func check(s Sources, data []byte) error {
 	if err != nil {
 		return err
 	}
-	c := Defaults()
+	c := defaults()
 	for _, e := range entries {
 		if err := e.key.set(&c, e.value, s.Home); err != nil {
 			return &Error{File: s.UserFile, Line: e.line, Key: e.key.name, Err: err}

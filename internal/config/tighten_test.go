@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"os"
 	"reflect"
 	"runtime"
@@ -55,6 +56,8 @@ func tight() map[string]struct {
 		"push.depth":        {`depth = 1`, func(c *Config) { c.Push.Depth = 1 }},
 		"push.idle_timeout": {`idle_timeout = "29m"`, func(c *Config) { c.Push.IdleTimeout = 29 * time.Minute }},
 		"push.max_wait":     {`max_wait = "1m"`, func(c *Config) { c.Push.MaxWait = time.Minute }},
+		"mcp.cost":          {`cost = 1`, func(c *Config) { c.MCP.Cost = 1 }},
+		"mcp.tokens":        {`tokens = "1M"`, func(c *Config) { c.MCP.Tokens = 1e6 }},
 		"limits.run_cost":   {`run_cost = 1`, func(c *Config) { c.Limits.RunCost = 1 }},
 		"limits.run_tokens": {`run_tokens = "1M"`, func(c *Config) { c.Limits.RunTokens = 1e6 }},
 		"limits.day_cost":   {`day_cost = 49.5`, func(c *Config) { c.Limits.DayCost = 49.5 }},
@@ -95,6 +98,8 @@ func loose() map[string]string {
 		"push.headless":     `headless = true`,
 		"push.idle_timeout": `idle_timeout = "none"`,
 		"push.max_wait":     `max_wait = "7h"`,
+		"mcp.cost":          `cost = 11`,
+		"mcp.tokens":        `tokens = "none"`,
 		"limits.run_cost":   `run_cost = "none"`,
 		"limits.run_tokens": `run_tokens = "21M"`,
 		"limits.day_cost":   `day_cost = 50.5`,
@@ -181,7 +186,7 @@ func TestNoRepositorySetsWhatIsTheUsers(t *testing.T) {
 func TestTheDefaultNetworkIsNotLoosened(t *testing.T) {
 	for _, text := range []string{`mode = "open"`, `allow = ["evil.example"]`, `sets = ["npm"]`, `record_bodies = true`} {
 		got, warnings := mustLoad(t, sources(t, "", "[network]\n"+text+"\n"))
-		if !reflect.DeepEqual(got, Defaults()) || len(warnings) != 1 {
+		if !reflect.DeepEqual(got, defaults()) || len(warnings) != 1 {
 			t.Errorf("%s: %+v, %v", text, got.Network, warnings)
 		}
 	}
@@ -288,7 +293,7 @@ func TestLimitsWhereTheUserSetsNone(t *testing.T) {
 		t.Errorf("nothing to compare with, but %+v, %v", got.Box.Limits, warnings)
 	}
 	s := sources(t, "", repo)
-	s.Limits = Limits{Memory: 1 << 30, Procs: 50, Time: NoLimit}
+	s.Limits = Limits{Memory: 1 << 30, Procs: 50, Time: math.MaxInt}
 	got, warnings = mustLoad(t, s)
 	if want := (Limits{Procs: 50, Time: time.Hour}); got.Box.Limits != want {
 		t.Errorf("limits %+v, want %+v", got.Box.Limits, want)
@@ -322,10 +327,10 @@ func TestTrustHoldsForOneContentAtOnePath(t *testing.T) {
 	if c, w := mustLoad(t, s); c.Agent.Model != "x" || w != nil {
 		t.Errorf("not trusted: %+v, %v", c.Agent, w)
 	}
-	if IsTrusted(data, s.RepoFile, append(content, '\n')) {
+	if isTrusted(data, s.RepoFile, append(content, '\n')) {
 		t.Error("changed content is trusted")
 	}
-	if IsTrusted(data, s.RepoFile+"x", content) {
+	if isTrusted(data, s.RepoFile+"x", content) {
 		t.Error("the same content elsewhere is trusted")
 	}
 	must.Do(t, os.WriteFile(s.RepoFile, []byte("[agent]\nmodel = \"y\"\n"), 0o600))
@@ -335,7 +340,7 @@ func TestTrustHoldsForOneContentAtOnePath(t *testing.T) {
 	for range 2 {
 		must.Do(t, Untrust(data, s.RepoFile))
 	}
-	if IsTrusted(data, s.RepoFile, content) {
+	if isTrusted(data, s.RepoFile, content) {
 		t.Error("still trusted")
 	}
 }
@@ -344,7 +349,7 @@ func TestTrustRecordsArePrivateAndWhole(t *testing.T) {
 	data := t.TempDir() + "/cco"
 	repo := t.TempDir() + "/\xff \n.cco.toml"
 	must.Do(t, Trust(data, repo, []byte("x")))
-	if !IsTrusted(data, repo, []byte("x")) {
+	if !isTrusted(data, repo, []byte("x")) {
 		t.Error("a path that is no UTF-8 can't be trusted")
 	}
 	names, err := os.ReadDir(data + "/trust")
@@ -360,7 +365,7 @@ func TestTrustRecordsArePrivateAndWhole(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	must.Do(t, os.WriteFile(record, []byte("{"), 0o600))
-	if IsTrusted(data, repo, []byte("x")) {
+	if isTrusted(data, repo, []byte("x")) {
 		t.Error("a broken record is trust")
 	}
 }
@@ -370,7 +375,7 @@ func TestTrustIsOfTheDirectoryNotOfTheWayThere(t *testing.T) {
 	link := t.TempDir() + "/link"
 	must.Do(t, os.Symlink(real, link))
 	must.Do(t, Trust(data, link+"/.cco.toml", []byte("x")))
-	if !IsTrusted(data, real+"/.cco.toml", []byte("x")) {
+	if !isTrusted(data, real+"/.cco.toml", []byte("x")) {
 		t.Error("the same file by another way is not trusted")
 	}
 }

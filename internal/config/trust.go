@@ -39,8 +39,8 @@ func Trust(dataDir, repoFile string, content []byte) error {
 	return nil
 }
 
-// IsTrusted says whether the user has accepted exactly this content at this path. An unreadable record means no.
-func IsTrusted(dataDir, repoFile string, content []byte) bool {
+// isTrusted says whether the user has accepted exactly this content at this path. An unreadable record means no.
+func isTrusted(dataDir, repoFile string, content []byte) bool {
 	_, name, err := trustFile(dataDir, repoFile)
 	if err != nil {
 		return false
@@ -53,9 +53,9 @@ func IsTrusted(dataDir, repoFile string, content []byte) bool {
 	return json.Unmarshal(data, &r) == nil && r.SHA256 == sum(content)
 }
 
-// TrustedBy is IsTrusted as Sources wants it.
+// TrustedBy is isTrusted as Sources wants it.
 func TrustedBy(dataDir, repoFile string) func(content []byte) bool {
-	return func(content []byte) bool { return IsTrusted(dataDir, repoFile, content) }
+	return func(content []byte) bool { return isTrusted(dataDir, repoFile, content) }
 }
 
 // Untrust forgets what was accepted at this path. Nothing to forget is no error.

@@ -42,6 +42,7 @@ type Input struct {
 	Self     string
 	Backends []Backend
 	Default  string // the backend that must work
+	Agents   agent.Own
 }
 
 // Backend is a backend that is looked at.
@@ -57,7 +58,7 @@ func Run(ctx context.Context, in Input) []Check {
 	for _, b := range in.Backends {
 		checks = append(checks, checkBackend(ctx, in, b)...)
 	}
-	for _, a := range agent.All() {
+	for _, a := range in.Agents.All() {
 		checks = append(checks, checkAgent(ctx, in.Data, a))
 	}
 	return checks

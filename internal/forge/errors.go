@@ -161,7 +161,7 @@ func (e *HostError) Error() string {
 	return fmt.Sprintf("don't know which forge %s is: say it with --forge github or --forge gitea", e.Host)
 }
 
-// SignatureError says that a webhook was not signed with our secret.
-type SignatureError struct{ Why string }
+// signatureError says that a webhook was not signed with our secret.
+type signatureError struct{ Why string }
 
-func (e *SignatureError) Error() string { return "webhook refused: " + e.Why }
+func (e *signatureError) Error() string { return "webhook refused: " + e.Why }

@@ -155,7 +155,7 @@ func (n *NewPull) Begin(ctx context.Context, j Journal, repo string, now time.Ti
 	if n.Key == "" {
 		return Record{}, nil
 	}
-	r, _, err := j.Begin(ctx, Record{Key: n.Key, Repo: repo, Kind: OfPull, Marker: NewMarker(), Created: now})
+	r, _, err := j.Begin(ctx, Record{Key: n.Key, Repo: repo, Kind: ofPull, Marker: NewMarker(), Created: now})
 	if err != nil {
 		return r, fmt.Errorf("record what is to be opened: %w", err)
 	}
@@ -271,7 +271,7 @@ const (
 	OnPull   CommentKind = "comment" // below the request as a whole
 	OnLine   CommentKind = "line"    // on a line of the diff
 	InReview CommentKind = "review"  // the words and verdict of a review
-	OfPull   CommentKind = "pull"    // a request's own text; no comment, but recorded like one
+	ofPull   CommentKind = "pull"    // a request's own text; no comment, but recorded like one
 )
 
 // CommentState is the state of a line's thread, or of a review. A comment on the request has none.
@@ -339,8 +339,8 @@ func ParseID(id string) (CommentKind, int64, error) {
 	return CommentKind(kind), n, nil
 }
 
-// Sort puts comments into the order of their times.
-func Sort(all []Comment) { slices.SortStableFunc(all, Order) }
+// sortByTime puts comments into the order of their times.
+func sortByTime(all []Comment) { slices.SortStableFunc(all, Order) }
 
 // Order is the order of two comments: by their times.
 func Order(a, b Comment) int {

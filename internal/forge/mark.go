@@ -120,7 +120,7 @@ func (s *Seen) Take(all []Comment) ([]Comment, error) {
 		}
 		news = append(news, c)
 	}
-	Sort(news)
+	sortByTime(news)
 	return news, nil
 }
 

@@ -49,6 +49,6 @@ func Standing(all []Comment) []Comment {
 
 func sortedCopy(all []Comment) []Comment {
 	list := append([]Comment(nil), all...)
-	Sort(list)
+	sortByTime(list)
 	return list
 }

@@ -44,8 +44,8 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many at once: polls find what this is about", http.StatusServiceUnavailable)
 		return
 	}
-	e, err := ReadHook(http.MaxBytesReader(w, r.Body, maxHook), r.Header, h.Secret)
-	if _, unsigned := errors.AsType[*SignatureError](err); unsigned {
+	e, err := readHook(http.MaxBytesReader(w, r.Body, maxHook), r.Header, h.Secret)
+	if _, unsigned := errors.AsType[*signatureError](err); unsigned {
 		http.Error(w, "not signed with our secret", http.StatusUnauthorized)
 		return
 	}
@@ -57,22 +57,22 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// ReadHook checks the signature of a webhook and reads it. It parses nothing before it has checked the signature.
-func ReadHook(body io.Reader, header http.Header, secret Secret) (Event, error) {
+// readHook checks the signature of a webhook and reads it. It parses nothing before it has checked the signature.
+func readHook(body io.Reader, header http.Header, secret Secret) (Event, error) {
 	if secret == "" {
-		return Event{}, &SignatureError{Why: "no secret is set"}
+		return Event{}, &signatureError{Why: "no secret is set"}
 	}
 	kinds := Rows()
 	i := slices.IndexFunc(kinds, func(k Row) bool { return header.Get(k.Signature) != "" })
 	if i < 0 {
-		return Event{}, &SignatureError{Why: "it has no signature (set the same secret on the forge)"}
+		return Event{}, &signatureError{Why: "it has no signature (set the same secret on the forge)"}
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return Event{}, fmt.Errorf("read webhook: %w", err)
 	}
 	if !kinds[i].Signed(header.Get(kinds[i].Signature), data, secret) {
-		return Event{}, &SignatureError{Why: "its signature does not match"}
+		return Event{}, &signatureError{Why: "its signature does not match"}
 	}
 	return kinds[i].Event(data)
 }

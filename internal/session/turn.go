@@ -237,6 +237,12 @@ func (s HandOff) newLook(ctx context.Context, id string, t Turn) (store.Session,
 // maxWords bounds what is kept of an agent's last words.
 const maxWords = 256 << 10
 
+// LastWords is what a session's agent said last.
+func (s Looking) LastWords(ctx context.Context, id string) (string, error) {
+	words, _, err := s.HandOff().lastWords(ctx, id)
+	return words, err
+}
+
 // lastWords is what the agent said last, after its last tool, and how it says that it ended.
 func (s HandOff) lastWords(ctx context.Context, id string) (words string, last event.Finished, err error) {
 	var said strings.Builder

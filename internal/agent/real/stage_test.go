@@ -73,7 +73,7 @@ func (s *stage) build(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(s.dir, "home", ".gitconfig"), []byte(gitconfig), 0o644); err != nil {
 		return err
 	}
-	if err := programs.Build(ctx, s.bin, "cco", "cco-box", "cco-guard"); err != nil {
+	if err := programs.Build(ctx, s.bin, "cco", "cco-box", "cco-guard", "cco-cruise"); err != nil {
 		return err
 	}
 	// npm's own settings and cache are the user's, so that a mirror is used and nothing is fetched twice.

@@ -20,7 +20,7 @@ func For(p *phases.Phases) []*cobra.Command {
 	p.Shared, p.App.Fleet = p.OpenShared, p.Fleet
 	p.Live = func(ctx context.Context) (bool, error) { return live.Run(ctx, p.App) }
 	t := &tool{p}
-	return []*cobra.Command{t.cruise(), t.pr(), t.view()}
+	return []*cobra.Command{t.cruise(), t.pr(), t.view(), t.acp(), t.mcp()}
 }
 
 // tool is what the commands are wired to.

@@ -19,7 +19,7 @@ var withoutJSON = []string{
 	"cco box attach", "cco box shell", "cco box template", "cco guard hook", "cco guard prompt", "cco cruise serve",
 	"cco cruise worker", "cco guard run", "cco help", "cco completion bash", "cco completion fish",
 	"cco completion powershell",
-	"cco completion zsh",
+	"cco completion zsh", "cco acp", "cco mcp",
 }
 
 var quoted = regexp.MustCompile(`'[^']*'|"[^"]*"`)

@@ -34,8 +34,8 @@ const secondary = `{"message":"You have exceeded a secondary rate limit. Please 
 	`wait.","documentation_url":"` +
 	`https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`
 
-func faults() []Fault {
-	return []Fault{
+func faults() []mishap {
+	return []mishap{
 		{Name: "429 with Retry-After", Refuse: 429, Header: map[string]string{"Retry-After": "3"},
 			Body: `{"message":"Too many"}`},
 		{Name: "429 without", Refuse: 429, Body: `{"message":"Too many"}`},
@@ -56,15 +56,8 @@ func faults() []Fault {
 func survivesWrites(p *place) {
 	setup := p.as(Ada, "")
 	pull := p.open(setup, "topic")
-	_, err := p.as(Rob, "").Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}}})
-	p.must(err)
-	here := ""
-	for _, c := range p.said(setup, pull.Number, "").Comments {
-		if c.Kind == forge.OnLine {
-			here = c.ID
-		}
-	}
+	p.review(p.as(Rob, ""), pull.Number, forge.Comments, "look", at(line, "here"))
+	here := p.find(setup, pull.Number, "here").ID
 	for i, fault := range faults() {
 		as := As{Who: Ada, Reviewer: Rob, Journal: p.journal}
 		if fault.Slow > 0 {
@@ -92,7 +85,7 @@ func survivesWrites(p *place) {
 		})
 		write("review", api("POST", "/reviews"), func(words string) (forge.Posted, error) {
 			return f.Review(p.Context(), pull.Number, forge.Review{Key: words, Verdict: forge.Comments, Body: words,
-				Lines: []forge.LineComment{{Path: "code.txt", Line: line + 1, Body: "a line of it"}}})
+				Lines: []forge.LineComment{at(line+1, "a line of it")}})
 		})
 		write("reply", writesReply, func(words string) (forge.Posted, error) {
 			return f.Reply(p.Context(), pull.Number, here, forge.Post{Key: words, Body: words})
@@ -167,7 +160,7 @@ func obeysLimits(p *place) {
 	// One that ends too late to be waited for is an error that says when, and nothing is asked until then.
 	f := p.connect(As{Who: Ada, Journal: p.journal, MaxWait: time.Minute})
 	p.must2(f.Us(p.Context()))
-	p.proxy.Inject(Fault{Refuse: 403, Header: map[string]string{"Retry-After": "1800"}, Body: secondary}, 1, api("POST"))
+	p.proxy.Inject(mishap{Refuse: 403, Header: map[string]string{"Retry-After": "1800"}, Body: secondary}, 1, api("POST"))
 	_, err := f.Comment(p.Context(), pull.Number, forge.Post{Key: "later", Body: "later"})
 	limit, ok := errors.AsType[*forge.LimitError](err)
 	if !ok || !strings.Contains(err.Error(), "it ends at") {
@@ -196,7 +189,7 @@ func saysWhatToDo(p *place) {
 	missing := *p
 	missing.remote.Name = "absent"
 	_, err := missing.as(Ada, "").Repository(p.Context())
-	if _, ok := errors.AsType[*forge.NotFoundError](err); !ok {
+	if !is[*forge.NotFoundError](err) {
 		p.Errorf("a repository that isn't there gives %v", err)
 	}
 	pull := p.open(f, "topic")
@@ -204,19 +197,19 @@ func saysWhatToDo(p *place) {
 	if err == nil {
 		p.Error("a stranger merged")
 	}
-	p.proxy.Inject(Fault{Refuse: 401, Body: `{"message":"Bad credentials"}`}, 1, api(""))
+	p.proxy.Inject(mishap{Refuse: 401, Body: `{"message":"Bad credentials"}`}, 1, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
-	if _, ok := errors.AsType[*forge.TokenError](err); !ok {
+	if !is[*forge.TokenError](err) {
 		p.Errorf("a refused token gives %v", err)
 	}
-	p.proxy.Inject(Fault{Refuse: 403, Body: `{"message":"Must have admin rights"}`}, 1, api(""))
+	p.proxy.Inject(mishap{Refuse: 403, Body: `{"message":"Must have admin rights"}`}, 1, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
-	if _, ok := errors.AsType[*forge.PermissionError](err); !ok || !strings.Contains(err.Error(), "the token needs") {
+	if !is[*forge.PermissionError](err) || !strings.Contains(err.Error(), "the token needs") {
 		p.Errorf("a missing right gives %v", err)
 	}
-	p.proxy.Inject(Fault{DropBefore: true}, 100, api(""))
+	p.proxy.Inject(mishap{DropBefore: true}, 100, api(""))
 	_, err = f.Pull(p.Context(), pull.Number)
-	if _, ok := errors.AsType[*forge.UnavailableError](err); !ok {
+	if !is[*forge.UnavailableError](err) {
 		p.Errorf("a forge that is down gives %v", err)
 	}
 }
@@ -237,7 +230,7 @@ func neverShowsToken(p *place) {
 	note(f.Said(p.Context(), pull.Number, ""))
 	note(f.Repository(p.Context()))
 	note(f, nil)
-	for _, fault := range []Fault{{Refuse: 401, Body: `{"message":"no"}`}, {Refuse: 403, Body: `{"message":"no"}`},
+	for _, fault := range []mishap{{Refuse: 401, Body: `{"message":"no"}`}, {Refuse: 403, Body: `{"message":"no"}`},
 		{Refuse: 404, Body: "{}"},
 		{Refuse: 422, Body: `{"message":"no"}`}, {DropBefore: true}, {Refuse: 500, Body: "{}"}} {
 		p.proxy.Inject(fault, 100, func(*http.Request) bool { return true })

@@ -4,6 +4,7 @@ package forgetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -110,7 +111,7 @@ type Server struct {
 type place struct {
 	*testing.T
 	server  Server
-	proxy   *Proxy
+	proxy   *proxy
 	remote  forge.Remote
 	journal *forge.Memory
 	clock   *Clock
@@ -171,7 +172,7 @@ func (c *Clock) Wire() wire.Clock {
 func newPlace(t *testing.T, s Server) *place {
 	t.Helper()
 	owner, name := s.NewRepo(t)
-	p := &place{T: t, server: s, proxy: NewProxy(t, s.URL), journal: &forge.Memory{}, clock: &Clock{}}
+	p := &place{T: t, server: s, proxy: newProxy(t, s.URL), journal: &forge.Memory{}, clock: &Clock{}}
 	p.clock.settle = p.proxy.settle
 	p.remote = forge.Remote{Scheme: "http", Host: strings.TrimPrefix(p.proxy.URL(), "http://"), Owner: owner, Name: name}
 	p.work = filepath.Join(t.TempDir(), "work")
@@ -256,8 +257,7 @@ func (p *place) connect(as As) Forge {
 // open makes a branch that changes the middle of code.txt, and a pull request of it by Ada.
 func (p *place) open(f Forge, branch string) forge.Pull {
 	p.Helper()
-	p.git("symbolic-ref", "HEAD", "refs/heads/main")
-	p.git("reset", "-q", "--hard")
+	p.atMain()
 	p.commit(branch, "change for "+branch, map[string]string{"code.txt": lines(1, 10) + "new a\nnew b\nnew c\n" +
 		lines(11, 30)})
 	p.push(branch)
@@ -293,6 +293,44 @@ func (p *place) post(f Forge, number int, words string) forge.Posted {
 	v, err := f.Comment(p.Context(), number, forge.Post{Key: fmt.Sprintf("%d %.100s", number, words), Body: words})
 	p.must(err)
 	return v
+}
+
+// review reviews a request as somebody.
+func (p *place) review(f Forge, number int, v forge.Verdict, words string, on ...forge.LineComment) forge.Posted {
+	p.Helper()
+	posted, err := f.Review(p.Context(), number, forge.Review{Key: string(v) + words, Verdict: v, Body: words, Lines: on})
+	p.must(err)
+	return posted
+}
+
+// at is a comment on a line of code.txt.
+func at(line int, words string) forge.LineComment {
+	return forge.LineComment{Path: "code.txt", Line: line, Body: words}
+}
+
+// find gives the comment with these words.
+func (p *place) find(f Forge, number int, body string) forge.Comment {
+	p.Helper()
+	for _, c := range p.said(f, number, "").Comments {
+		if c.Body == body {
+			return c
+		}
+	}
+	p.Fatalf("nobody said %q", body)
+	return forge.Comment{}
+}
+
+// is says whether an error is one of a kind.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// atMain has the clone at its main branch, whatever was there.
+func (p *place) atMain() {
+	p.Helper()
+	p.git("symbolic-ref", "HEAD", "refs/heads/main")
+	p.git("reset", "-q", "--hard")
 }
 
 // keepsCurrent changes a comment of ours, which stays ours and one.

@@ -122,8 +122,7 @@ func saysWhyItCanNotMerge(p *place) {
 	f := p.as(Ada, "")
 	pull := p.open(f, "topic")
 	onMain := func(message string, files map[string]string) {
-		p.git("symbolic-ref", "HEAD", "refs/heads/main")
-		p.git("reset", "-q", "--hard")
+		p.atMain()
 		p.commit("main", message, files)
 		p.push("main")
 	}

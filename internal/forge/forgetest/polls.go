@@ -78,17 +78,14 @@ func polls(p *place) {
 	w.expect(one.Number, "before")
 	p.post(eve, one.Number, "comment")
 	p.post(ada, one.Number, "our own words")
-	_, err := rob.Review(p.Context(), two.Number, forge.Review{Key: "r", Verdict: forge.RequestChanges, Body: "review",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "on a line"}}})
-	p.must(err)
+	p.review(rob, two.Number, forge.RequestChanges, "review", at(line, "on a line"))
 	w.poll()
 	w.expect(one.Number, "before", "comment")
 	w.expect(two.Number, "review", "on a line")
 	// In the same second as what was just read.
 	p.post(eve, two.Number, "quick one")
 	w.poll()
-	_, err = rob.Review(p.Context(), two.Number, forge.Review{Key: "r2", Verdict: forge.Approve, Body: "quick two"})
-	p.must(err)
+	p.review(rob, two.Number, forge.Approve, "quick two")
 	w.poll()
 	w.poll()
 	w.expect(two.Number, "review", "on a line", "quick one", "quick two")
@@ -103,13 +100,8 @@ func polls(p *place) {
 	w.poll()
 	w.expect(one.Number, "before", "comment", "meanwhile")
 	// A reply to a thread, a push, a merge.
-	var id string
-	for _, c := range p.said(ada, two.Number, "").Comments {
-		if c.Body == "on a line" {
-			id = c.ID
-		}
-	}
-	_, err = rob.Reply(p.Context(), two.Number, id, forge.Post{Key: "x", Body: "more on it"})
+	id := p.find(ada, two.Number, "on a line").ID
+	_, err := rob.Reply(p.Context(), two.Number, id, forge.Post{Key: "x", Body: "more on it"})
 	p.must(err)
 	p.must(p.clock.Sleep(p.Context(), 3*time.Second))
 	w.poll()
@@ -157,7 +149,7 @@ func pollsOldMarks(p *place) {
 	p.post(eve, two.Number, "third")
 	for n := range 3 {
 		left := n
-		p.proxy.Inject(Fault{Refuse: 404, Body: "{}"}, 1, func(r *http.Request) bool {
+		p.proxy.Inject(mishap{Refuse: 404, Body: "{}"}, 1, func(r *http.Request) bool {
 			left--
 			return left < 0 && api("")(r)
 		})

@@ -16,8 +16,8 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Fault is a way in which a forge or the network misbehaves, for one request.
-type Fault struct {
+// mishap is a way in which a forge or the network misbehaves, for one request.
+type mishap struct {
 	Name string
 	// Refuse answers with this status, and the server never hears of it.
 	Refuse int
@@ -32,8 +32,8 @@ type Fault struct {
 	Slow time.Duration
 }
 
-// Proxy stands before a server and misbehaves when told to.
-type Proxy struct {
+// proxy stands before a server and misbehaves when told to.
+type proxy struct {
 	http   *httptest.Server
 	target *url.URL
 
@@ -47,15 +47,15 @@ type Proxy struct {
 
 type planned struct {
 	match func(*http.Request) bool
-	fault Fault
+	fault mishap
 	times int
 }
 
-// NewProxy starts a proxy that ends with the test.
-func NewProxy(t *testing.T, target string) *Proxy {
+// newProxy starts a proxy that ends with the test.
+func newProxy(t *testing.T, target string) *proxy {
 	t.Helper()
 	u := must.Get(url.Parse(target))(t)
-	p := &Proxy{target: u}
+	p := &proxy{target: u}
 	p.http = httptest.NewServer(p)
 	t.Cleanup(func() {
 		_ = p.settle(context.WithoutCancel(t.Context()))
@@ -65,17 +65,17 @@ func NewProxy(t *testing.T, target string) *Proxy {
 }
 
 // URL is where the proxy is.
-func (p *Proxy) URL() string { return p.http.URL }
+func (p *proxy) URL() string { return p.http.URL }
 
 // Inject makes the next requests that match misbehave.
-func (p *Proxy) Inject(f Fault, times int, match func(*http.Request) bool) {
+func (p *proxy) Inject(f mishap, times int, match func(*http.Request) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = append(p.faults, planned{match, f, times})
 }
 
 // Heal forgets all faults, and says how many were left.
-func (p *Proxy) Heal() (left int) {
+func (p *proxy) Heal() (left int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range p.faults {
@@ -86,20 +86,20 @@ func (p *Proxy) Heal() (left int) {
 }
 
 // Before has something done before each request is passed on.
-func (p *Proxy) Before(do func(*http.Request)) {
+func (p *proxy) Before(do func(*http.Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.before = do
 }
 
 // Requests gives "METHOD path?query" of all requests so far.
-func (p *Proxy) Requests() []string {
+func (p *proxy) Requests() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string{}, p.log...)
 }
 
-func (p *Proxy) next(r *http.Request) (Fault, func(*http.Request)) {
+func (p *proxy) next(r *http.Request) (mishap, func(*http.Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log = append(p.log, r.Method+" "+r.URL.RequestURI())
@@ -109,10 +109,10 @@ func (p *Proxy) next(r *http.Request) (Fault, func(*http.Request)) {
 			return f.fault, p.before
 		}
 	}
-	return Fault{}, p.before
+	return mishap{}, p.before
 }
 
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.begin()
 	defer p.end()
 	body, err := io.ReadAll(r.Body)
@@ -165,7 +165,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
-func (p *Proxy) begin() {
+func (p *proxy) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy++; p.busy == 1 {
@@ -173,7 +173,7 @@ func (p *Proxy) begin() {
 	}
 }
 
-func (p *Proxy) end() {
+func (p *proxy) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy--; p.busy == 0 {
@@ -182,7 +182,7 @@ func (p *Proxy) end() {
 }
 
 // settle waits until no request is under way, also none that nobody waits for any more.
-func (p *Proxy) settle(ctx context.Context) error {
+func (p *proxy) settle(ctx context.Context) error {
 	p.mu.Lock()
 	idle := p.idle
 	if p.busy == 0 {
@@ -201,7 +201,7 @@ func (p *Proxy) settle(ctx context.Context) error {
 }
 
 // pass hands a request on, and waits for its end even if the client does not.
-func (p *Proxy) pass(r *http.Request, body []byte) (int, http.Header, []byte, error) {
+func (p *proxy) pass(r *http.Request, body []byte) (int, http.Header, []byte, error) {
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.RequestURI, out.URL.Scheme, out.URL.Host = "", p.target.Scheme, p.target.Host
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

@@ -15,7 +15,7 @@ import (
 func opensOne(p *place) {
 	f := p.as(Ada, "")
 	_, err := f.Find(p.Context(), "topic")
-	if _, none := errors.AsType[*forge.NoPullError](err); !none {
+	if !is[*forge.NoPullError](err) {
 		p.Fatalf("a branch without a request gives %v", err)
 	}
 	first := p.open(f, "topic")
@@ -45,7 +45,7 @@ func opensOne(p *place) {
 		p.Errorf("opened again: %v %+v", existed, again)
 	}
 	// The server did its work and the answer was lost.
-	for _, fault := range []Fault{{Lose: 500}, {DropAfter: true}, {DropBefore: true}} {
+	for _, fault := range []mishap{{Lose: 500}, {DropAfter: true}, {DropBefore: true}} {
 		name := "lost" + p.git("rev-list", "--count", "--all")
 		p.commit(name, name, map[string]string{name: "x\n"})
 		p.push(name)
@@ -102,7 +102,7 @@ func readsState(p *place) {
 		p.Errorf("open request: %+v", now)
 	}
 	err = f.Merge(p.Context(), pull.Number, strings.Repeat("1", 40))
-	if _, moved := errors.AsType[*forge.ConflictError](err); !moved {
+	if !is[*forge.ConflictError](err) {
 		p.Errorf("merging another head gives %v", err)
 	}
 	p.merge(f, pull.Number)
@@ -111,7 +111,7 @@ func readsState(p *place) {
 		p.Errorf("merged request: %+v %v", now, err)
 	}
 	err = f.DeleteBranch(p.Context(), topic, strings.Repeat("1", 40))
-	if _, moved := errors.AsType[*forge.ConflictError](err); !moved {
+	if !is[*forge.ConflictError](err) {
 		p.Errorf("deleting a branch that is elsewhere gives %v", err)
 	}
 	if at, err := f.Branch(p.Context(), topic); err != nil || at != now.Head.Commit {
@@ -169,8 +169,7 @@ func pushes(p *place) {
 	base := p.git("rev-parse", "main")
 	first := p.commit("topic", "first", map[string]string{"a.txt": "a\n"})
 	second := p.commit("topic", "second", map[string]string{"a.txt": "b\n"})
-	p.git("symbolic-ref", "HEAD", "refs/heads/main")
-	p.git("reset", "-q", "--hard")
+	p.atMain()
 	other := p.commit("aside", "other", map[string]string{"b.txt": "b\n"})
 	p.git("clone", "-q", "--mirror", p.work, dir)
 	// A hook that must not run, in the repository that is pushed from.
@@ -189,16 +188,16 @@ func pushes(p *place) {
 		p.Errorf("a branch that exists unexpectedly gives %v", err)
 	}
 	err = push(second, base)
-	if _, ok := errors.AsType[*git.LeaseError](err); !ok {
+	if !is[*git.LeaseError](err) {
 		p.Errorf("a stale lease gives %v", err)
 	}
 	p.must(push(second, first))
 	err = push(other, second)
-	if _, ok := errors.AsType[*git.RewriteError](err); !ok {
+	if !is[*git.RewriteError](err) {
 		p.Errorf("another history gives %v", err)
 	}
 	err = push(first, second)
-	if _, ok := errors.AsType[*git.RewriteError](err); !ok {
+	if !is[*git.RewriteError](err) {
 		p.Errorf("going back gives %v", err)
 	}
 	if got := strings.Fields(p.git("ls-remote", p.address(Ada), "refs/heads/topic"))[0]; got != second {

@@ -11,15 +11,12 @@ import (
 func replies(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"},
-			{Path: "code.txt", Line: line + 1, Body: "there"}}})
-	p.must(err)
+	p.review(rob, pull.Number, forge.Comments, "look", at(line, "here"), at(line+1, "there"))
 	ids := map[string]string{}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
 		ids[c.Body] = c.ID
 	}
-	_, err = ada.Reply(p.Context(), pull.Number, ids["here"], forge.Post{Key: "a", Body: "done"})
+	_, err := ada.Reply(p.Context(), pull.Number, ids["here"], forge.Post{Key: "a", Body: "done"})
 	p.must(err)
 	_, err = ada.Reply(p.Context(), pull.Number, ids["look"], forge.Post{Key: "b", Body: "seen"})
 	p.must(err)
@@ -46,12 +43,11 @@ func answersMany(p *place) {
 	const many = 12
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	review := forge.Review{Key: "r", Verdict: forge.Comments, Body: "look"}
+	var on []forge.LineComment
 	for n := range many {
-		review.Lines = append(review.Lines, forge.LineComment{Path: "code.txt", Line: 8 + n%9, Body: fmt.Sprint("w", n)})
+		on = append(on, at(8+n%9, fmt.Sprint("w", n)))
 	}
-	_, err := rob.Review(p.Context(), pull.Number, review)
-	p.must(err)
+	p.review(rob, pull.Number, forge.Comments, "look", on...)
 	said := p.said(ada, pull.Number, "").Comments
 	before := len(p.proxy.Requests())
 	t, err := ada.Threads(p.Context(), pull.Number)
@@ -89,40 +85,29 @@ func answersMany(p *place) {
 func answersMoved(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: 12, Body: "here"}}})
-	p.must(err)
+	p.review(rob, pull.Number, forge.Comments, "look", at(12, "here"))
 	p.commit("topic", "more above", map[string]string{"code.txt": lines(1, 9) + "one\ntwo\nthree\n" + lines(10, 10) +
 		"new a\nnew b\nnew c\n" + lines(11, 30)})
 	p.push("topic")
 	p.settled(ada, pull.Number, forge.MergeClean)
-	for _, c := range p.said(ada, pull.Number, "").Comments {
-		if c.Kind == forge.OnLine {
-			posted, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
-			if p.must(err); strings.Contains(posted.Fallback, "below") {
-				p.Errorf("it was %s", posted.Fallback)
-			}
-		}
+	to := p.find(ada, pull.Number, "here").ID
+	posted, err := ada.Reply(p.Context(), pull.Number, to, forge.Post{Key: "a", Body: "done"})
+	if p.must(err); strings.Contains(posted.Fallback, "below") {
+		p.Errorf("it was %s", posted.Fallback)
 	}
-	for _, c := range p.said(ada, pull.Number, "").Comments {
-		// In the thread itself, or at the line where that is now.
-		if c.Body == "done" && (c.Kind != forge.OnLine || c.Thread == c.ID && c.Line != 15) {
-			p.Errorf("the answer: %+v", c)
-		}
+	// In the thread itself, or at the line where that is now.
+	if c := p.find(ada, pull.Number, "done"); c.Kind != forge.OnLine || c.Thread == c.ID && c.Line != 15 {
+		p.Errorf("the answer: %+v", c)
 	}
 }
 
 func outdates(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
-		Lines: []forge.LineComment{
-			{Path: "code.txt", Line: 11, Body: "stays"}, {Path: "code.txt", Line: 13, Body: "goes"}}})
-	p.must(err)
+	p.review(rob, pull.Number, forge.Comments, "look", at(11, "stays"), at(13, "goes"))
 	before := p.said(ada, pull.Number, "")
 	// Another history under the review: line 11 is as it was, line 13 is not.
-	p.git("symbolic-ref", "HEAD", "refs/heads/main")
-	p.git("reset", "-q", "--hard")
+	p.atMain()
 	p.git("branch", "-qD", "topic")
 	p.commit("topic", "rewritten", map[string]string{"code.txt": lines(1, 10) + "new a\nother b\n" + lines(11, 30)})
 	p.push("topic")

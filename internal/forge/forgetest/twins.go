@@ -32,10 +32,7 @@ func withdrawsTwins(p *place) {
 	say := func(f Forge) (ids []string) {
 		c, err := f.Comment(p.Context(), pull.Number, forge.Post{Key: "comment", Body: "words"})
 		p.must(err)
-		r, err := f.Review(p.Context(), pull.Number, forge.Review{Key: "review", Verdict: forge.Comments, Body: "a review",
-			Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "a line"}}})
-		p.must(err)
-		return []string{c.ID, r.ID}
+		return []string{c.ID, p.review(f, pull.Number, forge.Comments, "a review", at(line, "a line")).ID}
 	}
 	first := say(ada)
 	on := p.lineOf(ada, pull.Number, first[1])
@@ -50,9 +47,7 @@ func withdrawsTwins(p *place) {
 	}
 	_, err := cross("comment").Comment(p.Context(), pull.Number, forge.Post{Key: "comment", Body: "words"})
 	p.must(err)
-	_, err = cross("review").Review(p.Context(), pull.Number, forge.Review{Key: "review", Verdict: forge.Comments,
-		Body: "a review", Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "a line"}}})
-	p.must(err)
+	p.review(cross(string(forge.Comments)+"a review"), pull.Number, forge.Comments, "a review", at(line, "a line"))
 	reply(cross("reply"))
 	rec, _, err := p.journal.ByID(p.Context(), p.remote.String(), first[0])
 	p.must(err)

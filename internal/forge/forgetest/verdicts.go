@@ -1,7 +1,6 @@
 package forgetest
 
 import (
-	"errors"
 	"time"
 
 	"github.com/cco-dev/cco/internal/forge"
@@ -126,8 +125,7 @@ func noticesBase(p *place) {
 	first := p.git("rev-parse", "main")
 	p.commit("next", "next", map[string]string{"other.txt": "two\n"})
 	p.push("next")
-	p.git("symbolic-ref", "HEAD", "refs/heads/main")
-	p.git("reset", "-q", "--hard")
+	p.atMain()
 	pull := p.open(ada, "topic")
 	watched := []forge.Watched{{Number: pull.Number, Since: p.said(ada, pull.Number, "").Mark}}
 	_, err := ada.Poll(p.Context(), watched)
@@ -173,22 +171,14 @@ func judgesCommit(p *place) {
 func saysDeleted(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
-		Lines: []forge.LineComment{
-			{Path: "code.txt", Line: line, Body: "here"}, {Path: "code.txt", Line: line + 1, Body: "there"}}})
-	p.must(err)
-	for _, c := range p.said(ada, pull.Number, "").Comments {
-		if c.Body != "here" {
-			continue
-		}
-		p.server.Change(p.T, p.remote, Rob, c.ID, "")
-		_, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
-		if _, gone := errors.AsType[*forge.NotFoundError](err); !gone {
-			p.Errorf("a reply to it: %v", err)
-		}
-		err = ada.Resolve(p.Context(), pull.Number, c.ID)
-		if _, gone := errors.AsType[*forge.NotFoundError](err); !gone {
-			p.Errorf("resolving it: %v", err)
-		}
+	p.review(rob, pull.Number, forge.Comments, "look", at(line, "here"), at(line+1, "there"))
+	c := p.find(ada, pull.Number, "here")
+	p.server.Change(p.T, p.remote, Rob, c.ID, "")
+	_, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
+	if !is[*forge.NotFoundError](err) {
+		p.Errorf("a reply to it: %v", err)
+	}
+	if err = ada.Resolve(p.Context(), pull.Number, c.ID); !is[*forge.NotFoundError](err) {
+		p.Errorf("resolving it: %v", err)
 	}
 }

@@ -17,9 +17,7 @@ func readsStream(p *place) {
 	ada, rob, eve := p.as(Ada, ""), p.as(Rob, ""), p.as(Eve, "")
 	pull := p.open(ada, "topic")
 	p.post(eve, pull.Number, "first")
-	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.RequestChanges, Body: "second",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "third"}}})
-	p.must(err)
+	p.review(rob, pull.Number, forge.RequestChanges, "second", at(line, "third"))
 	all := p.said(ada, pull.Number, "")
 	byBody := map[string]forge.Comment{}
 	for _, c := range all.Comments {
@@ -47,8 +45,7 @@ func readsStream(p *place) {
 		p.Errorf("nothing new, and yet %+v", rest)
 	}
 	p.post(eve, pull.Number, "fourth")
-	_, err = rob.Review(p.Context(), pull.Number, forge.Review{Key: "r2", Verdict: forge.Approve})
-	p.must(err)
+	p.review(rob, pull.Number, forge.Approve, "")
 	rest := p.said(ada, pull.Number, all.Mark)
 	var states []forge.CommentState
 	for _, c := range rest.Comments {
@@ -135,9 +132,7 @@ func knowsOthers(p *place) {
 	pull := p.open(first, "topic")
 	said, err := first.Comment(p.Context(), pull.Number, forge.Post{Key: "a", Body: "from there"})
 	p.must(err)
-	_, err = first.Review(p.Context(), pull.Number, forge.Review{Key: "b", Verdict: forge.Comments, Body: "a review",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "a line"}}})
-	p.must(err)
+	p.review(first, pull.Number, forge.Comments, "a review", at(line, "a line"))
 	_, err = p.connect(As{Who: Ada, Journal: stranger}).Comment(p.Context(), pull.Number, forge.Post{Key: "a",
 		Body: "with another key"})
 	p.must(err)
@@ -183,9 +178,7 @@ func saysOnce(p *place) {
 		p.Errorf("said again: %+v after %+v", again, first)
 	}
 	for range 2 {
-		_, err := ada.Review(p.Context(), pull.Number, forge.Review{Key: "review", Verdict: forge.Comments, Body: "a review",
-			Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "a line"}}})
-		p.must(err)
+		p.review(ada, pull.Number, forge.Comments, "a review", at(line, "a line"))
 	}
 	if diff := cmp.Diff([]string{"a line", "a review", "once"},
 		sorted(p.said(ada, pull.Number, "").Comments)); diff != "" {
@@ -205,15 +198,8 @@ func sorted(all []forge.Comment) []string {
 func findsAfterCrash(p *place) {
 	ada := p.as(Ada, "")
 	pull := p.open(ada, "topic")
-	_, err := p.as(Rob, "").Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "look",
-		Lines: []forge.LineComment{{Path: "code.txt", Line: line, Body: "here"}}})
-	p.must(err)
-	var here string
-	for _, c := range p.said(ada, pull.Number, "").Comments {
-		if c.Kind == forge.OnLine {
-			here = c.ID
-		}
-	}
+	p.review(p.as(Rob, ""), pull.Number, forge.Comments, "look", at(line, "here"))
+	here := p.find(ada, pull.Number, "here").ID
 	say := map[string]func(Forge) (forge.Posted, error){
 		"comment": func(f Forge) (forge.Posted, error) {
 			return f.Comment(p.Context(), pull.Number, forge.Post{Key: "c", Body: "comment"})
@@ -246,12 +232,8 @@ func findsAfterCrash(p *place) {
 func movesLines(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
-	posted, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "r", Verdict: forge.Comments, Body: "words",
-		Lines: []forge.LineComment{
-			{Path: "code.txt", Line: line, Body: "fits"}, {Path: "code.txt", Line: 29, Body: "outside"},
-			{Path: "absent.txt", Line: 1, Body: "nowhere"},
-		}})
-	p.must(err)
+	posted := p.review(rob, pull.Number, forge.Comments, "words", at(line, "fits"), at(29, "outside"),
+		forge.LineComment{Path: "absent.txt", Line: 1, Body: "nowhere"})
 	if !strings.Contains(posted.Fallback, "2 line comments") {
 		p.Errorf("fallback: %q", posted.Fallback)
 	}
@@ -266,9 +248,8 @@ func movesLines(p *place) {
 		}
 	}
 	// A review of a head that is no longer there.
-	_, err = rob.Review(p.Context(), pull.Number, forge.Review{Key: "old", Verdict: forge.Comments, Body: "late",
-		Commit: strings.Repeat("1", 40),
-		Lines:  []forge.LineComment{{Path: "code.txt", Line: line, Body: "of another diff"}}})
+	_, err := rob.Review(p.Context(), pull.Number, forge.Review{Key: "old", Verdict: forge.Comments, Body: "late",
+		Commit: strings.Repeat("1", 40), Lines: []forge.LineComment{at(line, "of another diff")}})
 	p.must(err)
 	late := 0
 	for _, c := range p.said(ada, pull.Number, "").Comments {
@@ -284,14 +265,12 @@ func movesLines(p *place) {
 func approves(p *place) {
 	ada := p.as(Ada, "")
 	pull := p.open(ada, "topic")
-	posted, err := ada.Review(p.Context(), pull.Number, forge.Review{Key: "own", Verdict: forge.Approve, Body: "fine"})
-	p.must(err)
+	posted := p.review(ada, pull.Number, forge.Approve, "fine")
 	if !strings.Contains(posted.Fallback, "second identity") {
 		p.Errorf("fallback: %q", posted.Fallback)
 	}
 	both := p.as(Ada, Rob)
-	posted, err = both.Review(p.Context(), pull.Number, forge.Review{Key: "rob", Verdict: forge.Approve, Body: "fine too"})
-	p.must(err)
+	posted = p.review(both, pull.Number, forge.Approve, "fine too")
 	if posted.Fallback != "" {
 		p.Errorf("fallback: %q", posted.Fallback)
 	}

@@ -148,7 +148,7 @@ func pull(ctx context.Context, j *job, r *http.Request, in Pull) error {
 	if err != nil {
 		return err
 	}
-	o := pullOptions(cfg, j.Dir)
+	o := app.PullOptions(cfg, j.Dir)
 	o.Partial, o.Only, o.Seen = in.Partial, in.Only, in.Seen
 	o.Timeout = time.Second // one that is at work is not waited for
 	if o.Gate.Accept, err = gate.ParseKinds(in.Accept); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
@@ -127,7 +128,7 @@ func (d *Desk) glance(ctx context.Context, v store.Session, in string) glance {
 	cfg, err := d.App.ConfigIn(v.Repo)
 	var c session.Changed
 	if err == nil {
-		c, err = d.Sessions.Looking().Glance(ctx, v, pullOptions(cfg, v.Repo), filepath.Join(filepath.Dir(d.LogFile), in))
+		c, err = d.Sessions.Looking().Glance(ctx, v, app.PullOptions(cfg, v.Repo), filepath.Join(filepath.Dir(d.LogFile), in))
 	}
 	if err != nil {
 		out.wrong = safetext.Fit(safetext.Line(err.Error()), 500)

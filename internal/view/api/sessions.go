@@ -17,9 +17,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/app"
-	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -203,7 +201,7 @@ func (d *Desk) changes(ctx context.Context, r *http.Request) (Changes, error) {
 	if alone != "" {
 		most = maxAlone
 	}
-	out, err := d.look(ctx, v, r, &limited{w: &text, left: most})
+	out, err := d.look(ctx, v, r, &app.Bounded{To: &text, Left: most})
 	if err != nil {
 		return out, err
 	}
@@ -251,7 +249,7 @@ func (d *Desk) patch(w http.ResponseWriter, r *http.Request) {
 		v, err = d.Sessions.Get(r.Context(), r.PathValue("id"))
 	}
 	if err == nil { // not to the browser, which may be slow: pulls would wait for it
-		_, err = d.look(r.Context(), v, r, &limited{w: f, left: maxText})
+		_, err = d.look(r.Context(), v, r, &app.Bounded{To: f, Left: maxText})
 	}
 	if err == nil {
 		_, err = f.Seek(0, io.SeekStart)
@@ -292,14 +290,14 @@ func pieces(data []byte, end bool) (advance int, token []byte, err error) {
 }
 
 // look writes what a session changed, as the address says: all of it, one commit or one file.
-func (d *Desk) look(ctx context.Context, v store.Session, r *http.Request, w *limited) (out Changes, err error) {
+func (d *Desk) look(ctx context.Context, v store.Session, r *http.Request, w *app.Bounded) (out Changes, err error) {
 	cfg, err := d.App.ConfigIn(v.Repo)
 	if err != nil {
 		return out, err
 	}
 	out.Commit, out.Branch, out.policy = r.URL.Query().Get("commit"), v.Branch, cfg.Pull.Policy
 	look := d.Sessions.Looking()
-	err = look.Unexamined(ctx, v.ID, pullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
+	err = look.Unexamined(ctx, v.ID, app.PullOptions(cfg, v.Repo), func(repo *git.Repo, c session.Changed) error {
 		out.Base, out.Tip, out.Wip, out.Pulled = c.Base, c.Tip, c.Wip != "", c.Pulled
 		if !c.Pulled {
 			out.Seen = c.Seen()
@@ -317,7 +315,7 @@ func (d *Desk) look(ctx context.Context, v store.Session, r *http.Request, w *li
 }
 
 // diff writes the patch of what is looked at.
-func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *limited, file string) (err error) {
+func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *app.Bounded, file string) (err error) {
 	from, to := c.Base, c.Tip
 	if c.Commit != "" {
 		if !slices.ContainsFunc(c.Commits, func(k git.CommitLine) bool { return k.Commit == c.Commit }) {
@@ -340,7 +338,7 @@ func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *limited, file str
 		only = []string{file}
 	}
 	err = repo.Diff(ctx, w, from, to, git.DiffLines, only...)
-	if c.Cut = w.over; !c.Cut || ctx.Err() != nil {
+	if c.Cut = w.Over; !c.Cut || ctx.Err() != nil {
 		return err
 	}
 	if c.Commit == "" {
@@ -349,30 +347,6 @@ func (c *Changes) diff(ctx context.Context, repo *git.Repo, w *limited, file str
 	sum, err := repo.Summary(ctx, from, to)
 	c.names = sum.Files
 	return err
-}
-
-// limited passes on so many bytes.
-type limited struct {
-	w    io.Writer
-	left int
-	over bool
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n, err := l.w.Write(p[:min(len(p), l.left)])
-	l.left -= n
-	if err == nil && n < len(p) {
-		l.over, err = true, io.ErrShortWrite
-	}
-	return n, err
-}
-
-// pullOptions are those of `cco box pull` in the repository of a session.
-func pullOptions(cfg config.Config, repo string) session.PullOptions {
-	return session.PullOptions{Dir: repo, Bundle: cfg.Pull.MaxBundle, Timeout: cfg.Pull.Timeout,
-		Interval: cfg.Pull.Interval,
-		Limits:   quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob},
-		Gate:     session.Gate{Policy: cfg.Pull.Policy}}
 }
 
 // webAddress is an address that a page may link to, and nothing else.
