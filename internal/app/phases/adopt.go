@@ -22,8 +22,8 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Adopt continues a phase whose record is gone, and gives its new id and its pull request, "" if it had none. Agents could write the file
-// that it reads, so it believes only what the forge and the user's repository confirm.
+// Adopt continues a phase whose record is gone, and gives its new id and its pull request, "" if it had none. Agents
+// could write the file that it reads, so it believes only what its seal, the forge and the user's repository confirm.
 func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url string, err error) {
 	was, err := readShown(dir)
 	if err != nil {

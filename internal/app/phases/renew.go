@@ -64,8 +64,8 @@ func (f *forges) renew(r serve.Renewal) {
 	f.open = nil
 }
 
-// given are the tokens that commands gave to an engine, by host, and the variables with models' keys. They are in memory
-// and nowhere else.
+// given are the tokens that commands gave to an engine, by host, and the variables with models' keys. They are in
+// memory and nowhere else.
 type given struct {
 	mu   sync.Mutex
 	all  map[string]tokens

@@ -50,8 +50,8 @@ func TestAPhaseWithoutAPullRequestIsTakenUp(t *testing.T) {
 	}
 }
 
-// Guards against a start that gives up at the first trouble of the forge, and a status that does not know the only phase
-// that there ever was.
+// Guards against a start that gives up at the first trouble of the forge, and a status that does not know the only
+// phase that there ever was.
 func TestAStartWaitsOutTheForgesTrouble(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
