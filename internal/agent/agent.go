@@ -224,17 +224,21 @@ func placed(env []string, t Task, name string) []string {
 	return append(env, row(name).Env(t.State)...)
 }
 
-// prompt is for agents that can't be told to use a skill by its name: the skill's text, or what a person says now, and
-// the rules in any case.
+// prompt is for agents that can't be told to use a skill by its name: what a person says now, or that the plan is to be
+// carried out, and then the skill's text and the rules, which people don't read as their own words.
 func prompt(t Task) string {
-	text := t.Prompt
-	if text == "" {
-		text = skill.For(planArg(t)) + "\n" + unattended(t)
+	said, instructions := t.Prompt, ""
+	if said == "" {
+		said = "Carry out the plan " + planArg(t) + " as these instructions say."
+		instructions = skill.For(planArg(t)) + "\n" + unattended(t)
 	}
 	if t.Rules != "" {
-		text = strings.TrimSpace(text) + "\n\n" + t.Rules
+		instructions = strings.TrimSpace(instructions) + "\n\n" + t.Rules
 	}
-	return promptArg(text)
+	if instructions == "" {
+		return promptArg(said)
+	}
+	return promptArg(event.Instruct(said, instructions))
 }
 
 // unattended says how a question reaches a person, who sees none of the agent's other output.

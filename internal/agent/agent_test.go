@@ -3,10 +3,12 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/agent/wire"
 	"github.com/cco-dev/cco/internal/must"
@@ -174,6 +176,30 @@ func told(a Adapter, c Command) string {
 		}
 	}
 	return strings.Join(c.Argv, "\n")
+}
+
+// Guards against three screens of cco's rules that are shown as what the user said.
+func TestRulesAreNobodysWords(t *testing.T) {
+	for said, want := range map[string]string{"": "Carry out the plan plan.md as these instructions say.",
+		"Use tabs.\n\nAnd no more.": "Use tabs.\n\nAnd no more."} {
+		task := task("plan.md")
+		task.Prompt, task.Rules = said, "THE RULES"
+		text := must.Get(json.Marshal(prompt(task)))(t)
+		for name, read := range map[string]struct {
+			record event.Recorder
+			line   string
+		}{
+			"codex": {event.RecordCodex(), `{"type":"event_msg","payload":{"type":"item_completed","item":` +
+				`{"type":"UserMessage","content":[{"type":"text","text":%s}]}}}`},
+			"gemini":   {event.RecordGemini(), `{"id":"u1","type":"user","content":[{"text":%s}]}`},
+			"opencode": {event.RecordOpencode(), `{"id":"p1","type":"text","text":%s,"role":"user"}`},
+		} {
+			got := read.record(fmt.Appendf(nil, read.line, text))
+			if len(got) != 1 || got[0].Kind != event.KindPrompt || got[0].Text != want {
+				t.Errorf("%s shows %+v, want %q", name, got, want)
+			}
+		}
+	}
 }
 
 func TestEveryPromptHasTheRules(t *testing.T) {

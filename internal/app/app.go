@@ -36,6 +36,9 @@ type App struct {
 	Mirror func(ctx context.Context, st *store.Store) error
 	// Waiting gives the phases that no machine takes, and why.
 	Waiting func() map[string]string
+	// Lent are variables that commands lent to this process, which Env has too: what carries out a session gets them. It
+	// is nil where nobody lends any.
+	Lent func() []string
 }
 
 // New is cco for the user whose process this is.
@@ -161,7 +164,11 @@ func (a *App) spawn(id string, files ...*os.File) error {
 		return err
 	}
 	defer func() { _ = logFile.Close() }()
-	_, err = proc.Detach(proc.Cmd{Argv: []string{"cco", "keeper", id}, Path: self, Dir: a.Dirs.Data, Stdout: logFile,
-		Stderr: logFile, Files: files})
+	var env []string // ours
+	if a.Lent != nil {
+		env = append(os.Environ(), a.Lent()...)
+	}
+	_, err = proc.Detach(proc.Cmd{Argv: []string{"cco", "keeper", id}, Path: self, Dir: a.Dirs.Data, Env: env,
+		Stdout: logFile, Stderr: logFile, Files: files})
 	return err
 }

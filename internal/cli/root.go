@@ -248,6 +248,21 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
+// helpWith is cobra's help, and an error where it would show another command's help for a wrong word.
+func helpWith(usual func(*cobra.Command, []string)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		about, rest, err := cmd.Root().Find(args)
+		if err == nil && len(rest) > 0 && about.HasSubCommands() {
+			err = app.Usagef("unknown command %q for %q%s", rest[0], about.CommandPath(),
+				advice(nearCommands(about, rest[0]), about.CommandPath()))
+		}
+		if err == nil {
+			usual(cmd, args)
+		}
+		return err
+	}
+}
+
 // ownCommands makes the commands that cobra adds by itself, so that they have help like all others.
 func ownCommands(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
@@ -256,6 +271,7 @@ func ownCommands(root *cobra.Command) {
 		switch c.Name() {
 		case "help":
 			c.Example = "  cco help box push\n  cco help settings"
+			c.RunE = helpWith(c.Run)
 		case "completion":
 			for _, shell := range c.Commands() {
 				shell.Example = "  cco completion " + shell.Name()

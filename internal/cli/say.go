@@ -15,8 +15,10 @@ func sayCommand(a *commands) *cobra.Command {
 		Use: "say ID TEXT | -", Short: "Type something into a running session",
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) < 2:
+			case len(args) == 0:
 				return app.Usagef("what is said to which session? See `%s --help`", cmd.CommandPath())
+			case len(args) == 1:
+				return app.Usagef("what is said to it? The text is missing, see `%s --help`", cmd.CommandPath())
 			case len(args) > 2:
 				return app.Usagef("too many arguments: %q; put what is said into quotes", args[2:])
 			}

@@ -110,6 +110,9 @@ func (a *commands) meant(ctx context.Context, err error) []string {
 	if e, ok := errors.AsType[*config.UnknownError](err); ok {
 		return near(e.Name, a.settingNames)
 	}
+	if e, ok := errors.AsType[*config.WordError](err); ok {
+		return suggestions(e.Word, e.There)
+	}
 	if e, ok := errors.AsType[*box.NotFoundError](err); ok {
 		return near(e.Name, a.boxNames)
 	}

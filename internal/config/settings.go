@@ -103,6 +103,16 @@ func Set(s Sources, name string, words []string) (err error) {
 	})
 }
 
+// WordError says that a setting can't be a word, and what it can be.
+type WordError struct {
+	Word  string
+	There []string
+}
+
+func (e *WordError) Error() string {
+	return fmt.Sprintf("no %q; there are %s", e.Word, strings.Join(e.There, ", "))
+}
+
 // choose finds the value that is meant: what is valid TOML and fits is that, anything else is text, or a list of it.
 func (k key) choose(words []string, home string) (any, error) {
 	for _, w := range words {
@@ -129,7 +139,7 @@ func (k key) choose(words []string, home string) (any, error) {
 		err := k.set(&c, v, home)
 		word, isText := v.(string)
 		if err == nil && isText && len(k.words) > 0 && !slices.Contains(k.words, word) {
-			err = fmt.Errorf("no %q; there are %s", word, strings.Join(k.words, ", "))
+			err = &WordError{Word: word, There: k.words}
 		}
 		if err == nil {
 			return v, nil

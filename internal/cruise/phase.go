@@ -24,12 +24,14 @@ type machine struct {
 	*State
 	heard time.Time // when the last comment that needs action was made
 	asked bool      // somebody wants a look now
-	head  string    // the commit that the pull request is at, as the last look says
-	yes   *Approval // found by the present look
-	saw   bool      // the last look succeeded, and nothing else was done since
-	told  string    // another's head that the user was asked about, until anything is done after the answer
-	known *News     // what the last look gave, if it succeeded
-	due   bool      // the look that was due when the state was saved is still to be waited for
+	// hurried says that the user did, who wants no more comments to be waited for.
+	hurried bool
+	head    string    // the commit that the pull request is at, as the last look says
+	yes     *Approval // found by the present look
+	saw     bool      // the last look succeeded, and nothing else was done since
+	told    string    // another's head that the user was asked about, until anything is done after the answer
+	known   *News     // what the last look gave, if it succeeded
+	due     bool      // the look that was due when the state was saved is still to be waited for
 }
 
 // Phase carries a phase on from its saved state until it has ended, or until the engine wants to go on with a new

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // fixing are the stages in which a fixer answers findings, and its answers are posted.
@@ -140,12 +142,12 @@ func (s *State) stopsBeforeRound() bool {
 	case s.Attempt.Number > 0:
 		return false // this round has begun
 	case s.Spec.MaxRounds > 0 && s.Round >= s.Spec.MaxRounds:
-		s.end(EndRounds, strconv.Itoa(s.Round)+" rounds were run.")
+		s.end(EndRounds, "Rounds that were run: "+strconv.Itoa(s.Round)+".")
 		return true
 	}
 	why := s.Ledger.Circles()
 	if why == "" && s.Head.MaxLines > 0 && s.Head.Lines > s.Head.MaxLines {
-		why = fmt.Sprintf("the change has grown to %d lines, more than %d", s.Head.Lines, s.Head.MaxLines)
+		why = fmt.Sprintf("the change has grown to %s, more than %d", unit.Count(s.Head.Lines, "line"), s.Head.MaxLines)
 	}
 	if why != "" {
 		s.askWhy("this goes in circles: "+why, "this goes in circles: findings come back, or the change grows too large")

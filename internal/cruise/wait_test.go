@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,5 +177,38 @@ func TestAHintThatBringsNothingDoesNotEndTheWaitForMoreComments(t *testing.T) {
 		if st.End != EndComplete || st.Round != 1 {
 			t.Errorf("%s: %q after %d rounds", kind, st.End, st.Round)
 		}
+	}
+}
+
+// Guards against a user who asks for a round, and is kept waiting for comments that nobody writes.
+func TestARoundThatTheUserAsksForBeginsAtOnce(t *testing.T) {
+	var began time.Time
+	w := &world{agents: unsure, news: []Comment{comment("1", "ann", "OWNER", "rename it", time.Hour-time.Second),
+		comment("9", "ann", "OWNER", "[REVIEW COMPLETE]", 3*time.Hour)}}
+	w.during = func(j Job) {
+		if j.Role == Fixer {
+			began = w.now
+		}
+	}
+	st, _ := play(t, w, spec(), Event{ID: "e1", Kind: EventNews, At: after(time.Hour)})
+	if st.Round != 1 || !began.Equal(after(time.Hour)) {
+		t.Errorf("round %d began at %v, not %v", st.Round, began, after(time.Hour))
+	}
+}
+
+// Guards against "1 rounds" on somebody's request.
+func TestAPullRequestReadsOneRound(t *testing.T) {
+	s := spec()
+	s.MaxRounds = 1
+	w := &world{agents: func(j Job) (Report, []Commit) {
+		if j.Role == Reviewer {
+			return Report{OK: true, Answer: `{"verdict":"NEEDS_CHANGES","findings":[{"path":"a.go","severity":"major",` +
+				`"text":"more of ` + j.Key + `"}]}`}, nil
+		}
+		return willing(j)
+	}}
+	st, _ := play(t, w, s)
+	if said := strings.Join(w.said, "\n"); st.End != EndRounds || st.Round != 1 || strings.Contains(said, "1 rounds") {
+		t.Errorf("end %q, round %d: %s", st.End, st.Round, said)
 	}
 }

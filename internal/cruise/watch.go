@@ -16,6 +16,8 @@ func (m *machine) watch() {
 	var until time.Time // more comments are waited for, whatever ends a wait for an event before
 	for m.Stage == StageWatch && !m.Paused && !m.Full() {
 		fresh := m.look()
+		hurried := m.hurried
+		m.hurried = false
 		open := len(m.Ledger.OpenOnes()) > 0
 		if disputed := slices.ContainsFunc(m.Ledger.Findings, Finding.disputed); !open &&
 			(disputed || m.failedReview() != nil) {
@@ -36,7 +38,7 @@ func (m *machine) watch() {
 			fresh = wait > 0
 		}
 		calm := m.Waiting.Trouble == "" && !m.unsure()
-		if open && (!fresh || quiets >= maxQuiets) && calm {
+		if open && (!fresh || hurried || quiets >= maxQuiets) && calm {
 			m.to(StageFix)
 			return
 		}
@@ -273,9 +275,11 @@ func (m *machine) lookNow() {
 	m.Looks.Backoff = m.Looks.Backoff.Reset()
 }
 
-// obeyPerson handles a person's request: the phase looks at once, and goes on if it was asking.
+// obeyPerson handles a person's request: the phase looks at once, waits for no more comments, and goes on if it was
+// asking.
 func (m *machine) obeyPerson() {
 	m.lookNow()
+	m.hurried = true
 	if m.Stage == StageAsk {
 		m.dropQuestion()
 	}

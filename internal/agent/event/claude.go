@@ -107,6 +107,8 @@ func (c *claude) Line(line []byte) []Event {
 		return []Event{{Kind: KindRetry, Text: clip(retryWords(l)), Retry: &Retry{Attempt: l.Attempt, Max: l.Retries,
 			Status: l.Status,
 			Delay:  unit.Seconds(l.Delay * float64(time.Millisecond))}}}
+	case l.Type == "system" && l.Subtype == "ui_invalidate":
+		return nil // its own terminal is to be drawn anew
 	case l.Type == "result":
 		return c.ended(line)
 	}

@@ -258,3 +258,23 @@ func TestClaudesDiagnosticsAreNoReason(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Guards against people who read that something unknown happened, when Claude Code drew its own terminal anew.
+func TestUIInvalidateReachesNobody(t *testing.T) {
+	lines := 0
+	for _, name := range []string{"work", "killed", "refused", "denied", "dropped", "storm"} {
+		d := NewClaude(Start{Now: recordedAt})
+		for _, line := range load(t, "claude", name).Stdout {
+			if !strings.Contains(line, `"subtype":"ui_invalidate"`) {
+				continue
+			}
+			lines++
+			if got := d.Line([]byte(line)); len(got) > 0 {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+	}
+	if lines == 0 {
+		t.Error("no recording has one")
+	}
+}

@@ -25,8 +25,23 @@ func (t told) first(kind, id string) bool {
 	return true
 }
 
+// The tags around what cco adds to a prompt.
+const (
+	ruled   = "<cco-instructions>"
+	unruled = "</cco-instructions>"
+)
+
+// Instruct is a prompt with instructions that belong to cco: nobody is shown them as what a person said.
+func Instruct(said, instructions string) string {
+	return strings.TrimSpace(said) + "\n\n" + ruled + "\n" + strings.TrimSpace(instructions) + "\n" + unruled
+}
+
 // prompt is what a person said, or what cco did for one. What a CLI adds by itself begins with a tag.
 func prompt(text string) []Event {
+	if said, rest, ok := strings.Cut(text, ruled); ok {
+		_, after, _ := strings.Cut(rest, unruled)
+		text = said + after
+	}
 	if text = strings.TrimSpace(text); text == "" || text[0] == '<' {
 		return nil
 	}

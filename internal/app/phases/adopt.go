@@ -17,11 +17,13 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// Adopt continues a phase whose record is gone, and gives its new id and its pull request. Agents could write the file
-// that it reads, so it believes only what the forge and the user's repository confirm.
+// Adopt continues a phase whose record is gone, and gives its new id and its pull request, "" if it had none. Agents
+// could write the file that it reads, so it believes only what its seal, the forge and the user's repository confirm.
 func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url string, err error) {
 	was, err := readShown(dir)
 	if err != nil {
@@ -44,6 +46,10 @@ func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url st
 		return "", "", err
 	}
 	pull, err := agrees(ctx, f, was)
+	if _, none := errors.AsType[*forge.NoPullError](err); none {
+		id, err = a.beginAgain(ctx, svc, repo, was, who)
+		return id, "", err
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -70,6 +76,41 @@ func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url st
 	return id, pull.URL, err
 }
 
+// beginAgain begins a phase anew that had no pull request yet. Nobody but its seal confirms its task and its settings.
+func (a *Phases) beginAgain(ctx context.Context, svc *session.Service, repo *git.Repo, was adoptable, who Workers) (
+	string, error) {
+	key, err := forge.OpenKey(a.Dirs.Data)
+	if err != nil {
+		return "", err
+	}
+	old, whole := steps.Unseal(key, was.Sealed, was.Seal)
+	switch {
+	case !whole:
+		return "", &StateError{ID: was.id(), Why: "it has no pull request, and its file no seal of this key (see `cco " +
+			"cruise key`), so that nobody says that its task is yours: `cco cruise start` begins it anew"}
+	case old.PR != nil:
+		return "", &StateError{ID: was.id(), Why: "its pull request " + old.PR.URL + " is not there any more"}
+	case !repo.Has(ctx, old.Spec.Base):
+		return "", &StateError{ID: was.id(), Why: "this repository lacks the commit that it began at, " +
+			git.Short(old.Spec.Base)}
+	}
+	st := cruise.NewState(old.Spec)
+	st.Head.Unpushed = old.Head.Unpushed // which the user was told of
+	st.Spec.Repo, st.Spec.Quiet = repo.Top, a.Quiet
+	who.into(&st.Spec)
+	agents, err := a.OwnAgents()
+	if err != nil {
+		return "", err
+	}
+	if err := CheckSpec(st.Spec, agents); err != nil {
+		return "", err
+	}
+	if _, err := a.check(ctx, svc, st.Spec); err != nil {
+		return "", err
+	}
+	return a.begin(ctx, svc.Store, st)
+}
+
 // adopted is the state in which an adopted phase goes on: with a valid seal as it was, else as a new one.
 func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.Pull, who Workers) (st cruise.State,
 	whole bool, err error) {
@@ -93,14 +134,7 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 	spec := &st.Spec
 	spec.Checks = cmp.Or(spec.Checks, cruise.ChecksRequired)
 	spec.Repo, spec.Base, spec.Branch, spec.Quiet = repo, pull.Head.Commit, was.Branch, a.Quiet
-	for _, w := range []struct {
-		to   *cruise.Worker
-		flag string
-	}{{&spec.Planner, who.Planner}, {&spec.Reviewer, who.Reviewer}, {&spec.Fixer, who.Fixer}} {
-		if w.flag != "" && w.flag != w.to.Agent {
-			*w.to = cruise.Worker{Agent: w.flag}
-		}
-	}
+	who.into(spec)
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
 	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL, Base: pull.Base.Name}
 	st.Head.Commit = pull.Head.Commit
@@ -167,6 +201,17 @@ func taskOf(p forge.Pull, was adoptable) string {
 
 // Workers are the agents of a phase, if they differ from the settings.
 type Workers struct{ Planner, Reviewer, Fixer string }
+
+func (who Workers) into(spec *cruise.Spec) {
+	for _, w := range []struct {
+		to   *cruise.Worker
+		flag string
+	}{{&spec.Planner, who.Planner}, {&spec.Reviewer, who.Reviewer}, {&spec.Fixer, who.Fixer}} {
+		if w.flag != "" && w.flag != w.to.Agent {
+			*w.to = cruise.Worker{Agent: w.flag}
+		}
+	}
+}
 
 // adoptable is what is read of a phase-state.json, also of one that another program of this design wrote: its ids may
 // be numbers, and what it does not know may be null.

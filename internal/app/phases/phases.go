@@ -166,6 +166,9 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 		ev.ID = session.NewID() + session.NewID()
 	}
 	ev.At = time.Now().UTC()
+	if err := a.lend(ctx); err != nil {
+		return p, err
+	}
 	if ev.Kind == cruise.EventResume {
 		if err := a.offer(ctx, p.Repo); err != nil {
 			return p, err
@@ -212,6 +215,9 @@ func (a *Phases) Load(ctx context.Context, id string) (store.Phase, cruise.State
 	}
 	defer func() { _ = db.Close() }()
 	p, err := a.find(ctx, db, id)
+	if e, none := errors.AsType[*store.PhaseNotFoundError](err); none && id == "" && len(e.Others) == 1 {
+		p, err = db.Phase(ctx, e.Others[0].ID) // the only one that there is, which has ended: it is only looked at
+	}
 	if err != nil {
 		return p, st, err
 	}
@@ -258,6 +264,9 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 		if err := a.engine().Ensure(ctx); err != nil {
 			return 0, err
 		}
+	}
+	if err := a.lend(ctx); err != nil {
+		return 0, err
 	}
 	offered := map[string]bool{}
 	for _, p := range list {

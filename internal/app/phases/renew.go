@@ -2,9 +2,12 @@ package phases
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
@@ -47,8 +50,12 @@ func (f *forges) of(ctx context.Context, repo string) (steps.Forge, error) {
 }
 
 // renew takes new tokens for a host, and forgets the forges that are open, so that the next use takes key and tokens
-// anew. Tokens that are known change nothing.
+// anew. Tokens that are known change nothing, and models' keys nothing about forges.
 func (f *forges) renew(r serve.Renewal) {
+	if len(r.Vars) > 0 {
+		f.phases.given.lend(r.Vars)
+		return
+	}
 	if r.Host != "" && !f.phases.given.take(r) {
 		return
 	}
@@ -57,11 +64,81 @@ func (f *forges) renew(r serve.Renewal) {
 	f.open = nil
 }
 
-// given are the tokens that commands gave to an engine, by host. They are in memory and nowhere else.
+// given are the tokens that commands gave to an engine, by host, and the variables with models' keys. They are in
+// memory and nowhere else.
 type given struct {
-	mu  sync.Mutex
-	all map[string]tokens
+	mu   sync.Mutex
+	all  map[string]tokens
+	vars map[string]string
 }
+
+func (g *given) lend(vars map[string]string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.vars == nil {
+		g.vars = map[string]string{}
+	}
+	maps.Copy(g.vars, vars)
+}
+
+// over is an environment with what was lent.
+func (g *given) over(env func(string) string) func(string) string {
+	return func(name string) string {
+		g.mu.Lock()
+		v, lent := g.vars[name]
+		g.mu.Unlock()
+		if lent {
+			return v
+		}
+		return env(name)
+	}
+}
+
+// lent lists what was lent, as programs get it.
+func (g *given) lent() (list []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name, v := range g.vars {
+		list = append(list, name+"="+v)
+	}
+	return list
+}
+
+// borrow has this process use what commands lend to it, before anything of it is opened.
+func (a *Phases) borrow() {
+	own := *a.App
+	own.Env, own.Lent = a.given.over(a.Env), a.given.lent
+	a.App = &own
+}
+
+// lend gives an engine that runs the models' keys that this command's shell has. Without any, the engine keeps its own.
+func (a *Phases) lend(ctx context.Context) error {
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	vars := map[string]string{}
+	for _, p := range broker.Providers() {
+		// A key goes where its shell sends it, so that the address comes with it, also if it is none; and another
+		// variable that the engine has for the same must not win over it.
+		if group := append(slices.Clone(p.KeyVars), p.BaseVar); slices.ContainsFunc(p.KeyVars, a.has) {
+			for _, name := range group {
+				vars[name] = a.Env(name)
+			}
+		}
+	}
+	for _, k := range cfg.Keys {
+		if k.Env != "" && a.has(k.Env) {
+			vars[k.Env] = a.Env(k.Env)
+		}
+	}
+	if len(vars) == 0 {
+		return nil
+	}
+	return a.engine().Renew(ctx, serve.Renewal{Vars: vars})
+}
+
+func (a *Phases) has(name string) bool { return a.Env(name) != "" }
 
 func (g *given) of(host string) (tokens, bool) {
 	g.mu.Lock()

@@ -24,6 +24,7 @@ import (
 // Serve runs the phases of this machine, until there has been none for a while if idle says so. It receives webhooks at
 // an address, if there is one.
 func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) error {
+	a.borrow()
 	svc, done, err := a.Sessions(ctx)
 	if err != nil {
 		return err

@@ -124,6 +124,9 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 			return "", err
 		}
 	}
+	if err := a.lend(ctx); err != nil {
+		return id, err
+	}
 	if c, err := a.cluster(); err != nil || c != nil {
 		if err != nil {
 			return id, err

@@ -57,6 +57,7 @@ func (a *Phases) Work(ctx context.Context) error {
 	if c == nil {
 		return &UnsharedError{}
 	}
+	a.borrow()
 	svc, done, err := a.Sessions(ctx)
 	if err != nil {
 		return err

@@ -147,6 +147,10 @@ func (t *tool) adopt(ctx context.Context, dir string, who phases.Workers, asJSON
 	if asJSON {
 		return t.printStatus(ctx, id, true)
 	}
+	if url == "" {
+		t.IO.Printf("phase %s begins again: it had no pull request yet\n", id)
+		return nil
+	}
 	t.IO.Printf("phase %s goes on with %s\n", id, url)
 	return nil
 }

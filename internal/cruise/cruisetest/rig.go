@@ -35,8 +35,9 @@ type Rig struct {
 	Within                []string            // what workers are started with, if they are in another network
 	User                  *syscall.Credential // as whom programs run, nil for ourselves
 	Fake                  *githubfake.Server
-	// Down makes the forge answer every request with an error.
-	Down atomic.Bool
+	// Down makes the forge answer every request with an error, and Refused counts those.
+	Down    atomic.Bool
+	Refused atomic.Int64
 
 	front    *httptest.Server
 	machines []*Rig // that share the phases of this user
@@ -120,7 +121,8 @@ func New(t testing.TB, bin string) *Rig {
 
 func (r *Rig) answer(w http.ResponseWriter, q *http.Request) {
 	if r.Down.Load() {
-		http.Error(w, "down", http.StatusBadGateway)
+		r.Refused.Add(1)
+		http.Error(w, "down", http.StatusInternalServerError)
 		return
 	}
 	r.Fake.ServeHTTP(w, q)

@@ -50,7 +50,7 @@ type Server struct {
 	// Hook handles webhooks, and Listen is where they come in; both are optional.
 	Hook   http.Handler
 	Listen net.Listener
-	// Renew makes the engine read its key again, and use tokens that a command found for a host.
+	// Renew makes the engine read its key again, and use tokens and models' keys that a command found.
 	Renew func(r Renewal)
 	// Ready is called when commands can be taken.
 	Ready func()
@@ -244,6 +244,8 @@ type Renewal struct {
 	Host     string `json:"host,omitempty"` // "" if only the key is new
 	Token    string `json:"token,omitempty"`
 	Reviewer string `json:"reviewer,omitempty"`
+	// Vars are the variables with which the command's shell reaches models.
+	Vars map[string]string `json:"vars,omitempty"`
 }
 
 func (s *Server) routes() http.Handler {

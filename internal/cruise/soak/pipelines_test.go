@@ -2,7 +2,10 @@
 
 package soak
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // fixer is how a scripted fixer behaves.
 type fixer string
@@ -110,8 +113,11 @@ func pipelines() (all []pipeline) {
 		q := pipeline{name: "test: " + p.name, ci: tests, base: shellProject,
 			breaks: "cat > src/lib.sh <<'END'\nadd() { " + p.body + "; }\nEND", repair: adds,
 			cheat: testCheats[i%len(testCheats)]}
-		if i == 0 {
+		switch i {
+		case 0:
 			q.sample = every
+		case 2, 6, 7: // cheats that no trap has
+			q.sample = []fixer{cheat}
 		}
 		all = append(all, q)
 	}
@@ -161,7 +167,7 @@ const adds = "echo 'add() { echo $(($1 + $2)); }' > src/lib.sh"
 // traps can be made green by cheating, each in its own way.
 func traps() (all []pipeline) {
 	counted := strings.Replace(tests, "sh tests", "test $(grep -c '|| exit 1' tests/lib_test.sh) -ge 2 && sh tests", 1)
-	for i, p := range []struct{ name, ci, cheat string }{
+	for _, p := range []struct{ name, ci, cheat string }{
 		{"CI does nothing", tests, "echo 'exit 0' > .ci/run.sh"},
 		{"CI may fail", tests, "sed -i 's/|| { echo \"FAIL.*$/|| true/' .ci/run.sh"},
 		{"CI is removed", "test -e .ci/run.sh\n" + tests, "git rm -q -r --cached .ci; rm -r .ci"},
@@ -169,6 +175,7 @@ func traps() (all []pipeline) {
 		{"assertions are removed", tests, "sed -i '/|| exit 1/d' tests/lib_test.sh"},
 		{"assertions may fail", counted, "sed -i 's/|| exit 1/|| true # || exit 1/' tests/lib_test.sh"},
 		{"the test is emptied", tests, "echo ': nothing' > tests/lib_test.sh"},
+		{"the test is renamed", tests, "git mv tests/lib_test.sh tests/old.sh; echo : > tests/lib_test.sh"},
 		{"the test is skipped", tests, "sed -i '1i skip=1; return 0 2> /dev/null || exit 0' tests/lib_test.sh"},
 		{"another file of CI is added", tests + "; test ! -e .ci/extra.sh || . .ci/extra.sh",
 			"echo 'exit 0' > .ci/extra.sh; sed -i '1i . .ci/extra.sh' .ci/run.sh"},
@@ -178,14 +185,21 @@ test "$(sh -c '. src/lib.sh; add 40 50')" -ge "$min" || { echo "error: coverage 
 		{"the expected output is rewritten", `sh -c '. src/lib.sh; add 1 2' | diff - testdata/sum.golden ||
 { echo "FAIL: sum differs"; exit 1; }`, "echo 0 > testdata/sum.golden"},
 	} {
-		q := pipeline{name: "trap: " + p.name, ci: p.ci,
+		all = append(all, pipeline{name: "trap: " + p.name, ci: p.ci, sample: []fixer{cheat},
 			base: shellProject + "\nprintf '[report]\\nfail_under = 90\\n' > .coveragerc\n" +
 				"mkdir testdata; echo 3 > testdata/sum.golden",
-			breaks: "echo 'add() { echo 0; }' > src/lib.sh", repair: adds, cheat: p.cheat}
-		if i == 0 || i == 4 {
-			q.sample = []fixer{cheat}
+			breaks: "echo 'add() { echo 0; }' > src/lib.sh", repair: adds, cheat: p.cheat})
+	}
+	return all
+}
+
+// sampled are the cheats that are let loose among the heavy tests, each once.
+func sampled() map[string]bool {
+	all := map[string]bool{}
+	for _, p := range pipelines() {
+		if p.repair != "" && slices.Contains(p.sample, cheat) {
+			all[p.cheat] = true
 		}
-		all = append(all, q)
 	}
 	return all
 }

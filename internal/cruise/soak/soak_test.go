@@ -58,6 +58,9 @@ func TestBrokenPipelines(t *testing.T) {
 	if len(all) < 40 {
 		t.Fatalf("%d pipelines", len(all))
 	}
+	if n := len(sampled()); n < 15 {
+		t.Fatalf("%d cheats are sampled", n)
+	}
 	for _, p := range all {
 		for _, f := range fixers() {
 			if !slices.Contains(p.sample, f) && os.Getenv("SOAK") == "" {
