@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -161,5 +162,27 @@ func TestTheServiceIsToldNoWordsOfAPanic(t *testing.T) {
 	result, err := h.live(context.Background(), begin) // the service does not call it: it panics
 	if err == nil || err.Error() != refused("life").Error() || len(result.Box) > 0 || said != 1 {
 		t.Errorf("%v, %v, reported %d times", result, err, said)
+	}
+}
+
+// Guards against a second life beside a phase's own, begun by somebody without the key with what was seen, and against
+// one whose beats are not those that the service waits for.
+func TestALifeOfAnotherWorkflowIsNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		beat, served time.Duration
+		flow         string
+		want         bool
+	}{
+		"its own":                     {time.Minute, time.Minute, WorkflowID(phase), true},
+		"another workflow's":          {time.Minute, time.Minute, WorkflowID(phase) + "2", false},
+		"one without beats":           {0, 0, WorkflowID(phase), false},
+		"one that is never missed":    {time.Minute, 0, WorkflowID(phase), false},
+		"one that stops itself later": {time.Hour, time.Minute, WorkflowID(phase), false},
+	} {
+		info := activity.Info{HeartbeatTimeout: c.served}
+		info.WorkflowExecution.ID = c.flow
+		if genuine(Begin{Start: Start{Phase: phase, Heartbeat: c.beat}}, info) != c.want {
+			t.Errorf("%s: not %v", name, c.want)
+		}
 	}
 }

@@ -112,11 +112,17 @@ func (h *Host) runSafely(ctx context.Context, in Begin) (o over) {
 			h.Trouble(fmt.Errorf("cco went wrong with phase %s: %v\n%s", in.Phase, p, debug.Stack()))
 		}
 	}()
-	// Whoever writes to the service could have a life beat never, or always.
-	if in.Heartbeat < time.Second || in.Heartbeat != activity.GetInfo(ctx).HeartbeatTimeout {
+	if !genuine(in, activity.GetInfo(ctx)) {
 		return over{}
 	}
 	return h.run(ctx, in)
+}
+
+// genuine says whether a life is one of its phase's own workflow, and beats as the service waits for it. Whoever can
+// write to the service could have it beat never or always, or begin a second one with what it has seen.
+func genuine(in Begin, info activity.Info) bool {
+	return in.Heartbeat >= time.Second && in.Heartbeat == info.HeartbeatTimeout &&
+		info.WorkflowExecution.ID == WorkflowID(in.Phase)
 }
 
 func (h *Host) run(ctx context.Context, in Begin) over {

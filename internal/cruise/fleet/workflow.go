@@ -116,7 +116,7 @@ func (k Key) supervise(ctx workflow.Context, in Start) (Sealed, error) {
 	}
 	events := workflow.GetSignalChannel(ctx, eventName)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		// What a blocked Receive has been given is in no channel, and would be lost if the history were begun anew just now.
+		// What a blocked Receive has been given is in no channel, and would be lost if the history were begun anew now.
 		for workflow.Await(ctx, func() bool { return events.Len() > 0 }) == nil {
 			s.takeAll(ctx, events)
 		}
@@ -150,7 +150,7 @@ func refused(kind string) error { return temporal.NewNonRetryableApplicationErro
 // Kinds of refusals.
 const refusedOld = "old"
 
-// mayS refuses what an older life saves, one that was given up and has no successor yet, or somebody who has no key.
+// mayS refuses what an older life saves, one that was given up and has no successor yet, or one without the key.
 func (s *supervisor) mayS(v Save) error {
 	var h head
 	same := v.Head.Life == v.State.Life && v.Head.Number == v.State.Number && v.State.Kind == kindState &&
@@ -234,7 +234,8 @@ func (s *supervisor) deliverAll(ctx workflow.Context) {
 // deliver brings an event to a life, again and again until it has it.
 func (s *supervisor) deliver(ctx workflow.Context, life int, ev Sealed) {
 	const brief = 10 * time.Second
-	for again := time.Second; s.at != "" && s.Life == life; again = min(2*again, 30*time.Second) {
+	const seldom = 5 * time.Minute // a machine whose disk is full for days must not fill the history
+	for again := time.Second; s.at != "" && s.Life == life; again = min(2*again, seldom) {
 		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: s.at, ScheduleToStartTimeout: brief,
 			StartToCloseTimeout: brief, RetryPolicy: once()})
 		err := workflow.ExecuteActivity(ctx, deliverName, Parcel{Phase: s.Phase, Life: life, Event: ev}).Get(ctx, nil)
