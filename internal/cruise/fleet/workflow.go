@@ -155,7 +155,8 @@ func (s *supervisor) mayS(v Save) error {
 	var h head
 	same := v.Head.Life == v.State.Life && v.Head.Number == v.State.Number && v.State.Kind == kindState &&
 		v.State.Phase == s.Phase
-	if !s.under || !same || v.Head.Life != s.Life || v.Head.Number <= s.Number || s.key.open(v.Head, kindHead, s.Phase, &h) != nil {
+	now := s.under && v.Head.Life == s.Life && v.Head.Number > s.Number
+	if !now || !same || s.key.open(v.Head, kindHead, s.Phase, &h) != nil {
 		return refused(refusedOld)
 	}
 	return nil
