@@ -80,8 +80,8 @@ func TestDocsNameCommandsThatExist(t *testing.T) {
 	}
 }
 
-// Guards against commands on boxes that the README's table leaves out.
-func TestTheReadmeHasEveryCommandOfBox(t *testing.T) {
+// Guards against commands on boxes that the reference leaves out.
+func TestTheReferenceHasEveryCommandOfBox(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, programs.Build(t.Context(), dir, "cco"))
 	out := must.Get(proc.Output(t.Context(), proc.Cmd{Argv: []string{filepath.Join(dir, "cco"), "box", "--help"}}))(t)
@@ -91,11 +91,11 @@ func TestTheReadmeHasEveryCommandOfBox(t *testing.T) {
 	if len(commands) < 15 {
 		t.Fatalf("only %d commands: is the pattern still right?\n%s", len(commands), out)
 	}
-	readme := docs(t)["README.md"]
+	reference := docs(t)["docs/reference.md"]
 	for _, line := range commands {
 		name := strings.Fields(line)[0]
-		if !regexp.MustCompile("(?m)^\\|.*`cco box " + name + "`").MatchString(readme) {
-			t.Errorf("the README's table lacks `cco box %s`", name)
+		if !regexp.MustCompile("(?m)^\\|.*`cco box " + name + "`").MatchString(reference) {
+			t.Errorf("the reference lacks `cco box %s`", name)
 		}
 	}
 }

@@ -317,7 +317,8 @@ func TestWhatGitCannotReadStaysAsItIs(t *testing.T) {
 		"gone": os.RemoveAll, "a file": inPlace("", empty), "a pipe": inPlace("", pipe),
 		"no objects":              inPlace("objects", func(string) error { return nil }),
 		"no directory of objects": inPlace("objects", empty),
-		"a pipe of refs":          inPlace("packed-refs", pipe), "a pipe in the place of the branch": inPlace("refs/heads/main", pipe),
+		"a pipe of refs":          inPlace("packed-refs", pipe),
+		"a pipe as the branch":    inPlace("refs/heads/main", pipe),
 		"a pipe of alternates": func(git string) error {
 			return errors.Join(os.RemoveAll(git+"/objects/info"), os.Mkdir(git+"/objects/info", 0o700),
 				pipe(git+"/objects/info/alternates"))

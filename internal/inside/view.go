@@ -37,8 +37,7 @@ func fillView(dir, theirs string, j Job) error {
 		return errors.Join(err, errors.New("it is not a directory"))
 	}
 	for name, kind := range map[string]fs.FileMode{"objects": fs.ModeDir, "refs": fs.ModeDir, "logs": fs.ModeDir,
-		"worktrees":   fs.ModeDir,
-		"packed-refs": 0, "shallow": 0} {
+		"worktrees": fs.ModeDir, "packed-refs": 0, "shallow": 0} {
 		info, err := os.Lstat(filepath.Join(theirs, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && (name == "objects" || name == "refs"):
@@ -60,9 +59,9 @@ func fillView(dir, theirs string, j Job) error {
 	}
 	// What the user or the agent has excluded for this clone alone is no work.
 	exclude, _ := readUpTo(filepath.Join(theirs, "info", "exclude"), maxExclude)
-	return errors.Join(os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
+	return errors.Join(os.Mkdir(filepath.Join(dir, "info"), 0o700),
+		os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
 		os.WriteFile(filepath.Join(dir, "config"), []byte(coreText(j, false)), 0o600),
-		os.Mkdir(filepath.Join(dir, "info"), 0o700),
 		os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(exclude), 0o600))
 }
 

@@ -120,7 +120,7 @@ func (b *browser) commentByKeys(id string) {
 	b.do("comment", chromedp.KeyEvent("\r"))
 	b.until("a field", "document.activeElement.tagName === 'TEXTAREA'")
 	b.do("write", chromedp.KeyEvent("By keys alone"))
-	b.press("Comment")
+	b.press("Add comment")
 	b.until("it is kept", "[...document.querySelectorAll('.note')].some(e => e.innerText.includes('By keys alone'))")
 }
 
@@ -138,13 +138,13 @@ git add . ; git commit -qm Many`)
 			const was = fetch;
 			window.fetch = async (to, ...how) => {
 				const r = await was(to, ...how), read = r.json.bind(r);
-				if (String(to).endsWith('/changes'))
-					r.json = () => read().then(v => { window.came = performance.now(); return v; });
+				if (String(to).includes('/changes'))
+					r.json = () => read().then(v => { window.came = window.drawn ? came : performance.now(); return v; });
 				return r;
 			};
 			const look = () => {
 			if (document.querySelectorAll('.diff .add').length >= 5000) {
-				const at = came;
+				const at = window.came;
 				return setTimeout(() => { window.drawn = performance.now(); window.came = at; });
 			}
 			requestAnimationFrame(look); }; requestAnimationFrame(look); })()`).Do(ctx)
