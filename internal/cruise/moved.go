@@ -4,7 +4,7 @@ package cruise
 // pushed went with its machine, a commit that waits for consent too. That round is begun again, and lost says so.
 func (s State) Moved(has func(commit string) bool) (moved State, lost bool) {
 	if p := s.Published; p != nil && p.Head != "" && !has(p.Head) {
-		s.Outbox.Published, s.Holding, lost = nil, "", true
+		s.Outbox.Published, s.Outbox.Replies, s.Holding, lost = nil, nil, "", true
 	}
 	if s.Head.Commit != "" && s.Head.Commit != s.Head.Before && !has(s.Head.Commit) {
 		s.Head.Commit, lost = s.Head.Before, true

@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -94,12 +96,33 @@ func (h *Host) Phases() (all []string) {
 
 // live is the activity: one life of a phase.
 func (h *Host) live(ctx context.Context, in Begin) (Sealed, error) {
-	o := h.run(ctx, in)
+	o := h.runSafely(ctx, in)
 	result, err := h.key.seal(Sealed{Kind: kindOver, Phase: in.Phase, Life: in.Life}, o)
 	if err != nil || o.How == "" {
 		return Sealed{}, refused("life") // errors are kept in clear
 	}
 	return result, nil
+}
+
+// runSafely keeps a panic from the service, which would be told its words.
+func (h *Host) runSafely(ctx context.Context, in Begin) (o over) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = over{}
+			h.Trouble(fmt.Errorf("cco went wrong with phase %s: %v\n%s", in.Phase, p, debug.Stack()))
+		}
+	}()
+	if !genuine(in, activity.GetInfo(ctx)) {
+		return over{}
+	}
+	return h.run(ctx, in)
+}
+
+// genuine says whether a life is one of its phase's own workflow, and beats as the service waits for it. Whoever can
+// write to the service could have it beat never or always, or begin a second one with what it has seen.
+func genuine(in Begin, info activity.Info) bool {
+	return in.Heartbeat >= time.Second && in.Heartbeat == info.HeartbeatTimeout &&
+		info.WorkflowExecution.ID == WorkflowID(in.Phase)
 }
 
 func (h *Host) run(ctx context.Context, in Begin) over {
@@ -108,14 +131,13 @@ func (h *Host) run(ctx context.Context, in Begin) over {
 		return over{How: overDeclined, Why: err.Error()}
 	}
 	l := &life{Host: h, Begin: in, flow: cruise.FlowID(in.Phase, in.Life), token: activity.GetInfo(ctx).TaskToken,
-		beaten: make(chan struct{}), doing: map[string]int{}, wary: map[string]struct{}{}, answered: h.Boot(),
-		since: h.Boot()}
+		beaten: make(chan struct{}), doing: map[string]int{}, wary: until{}, tried: until{}, answered: h.Boot()}
 	l.lost, l.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer l.lose(&LostError{Phase: in.Phase})
 	var before []string
 	if in.Doing != nil && h.key.open(*in.Doing, kindDoing, in.Phase, &before) == nil {
 		for _, key := range before {
-			l.wary[key] = struct{}{}
+			l.wary[key] = h.Boot() + doubt
 		}
 	}
 	if o := h.admit(l); o.How != "" {
@@ -131,6 +153,11 @@ func (h *Host) run(ctx context.Context, in Begin) over {
 		h.Log(in.Phase, "it goes on elsewhere")
 		if err := h.Abandon(context.WithoutCancel(ctx), in.Phase); err != nil {
 			h.Trouble(err)
+		}
+	}
+	if keys := l.doubtful(); len(keys) > 0 {
+		if doing, err := l.sealDoing(keys); err == nil {
+			o.Doing = &doing
 		}
 	}
 	return o
@@ -153,7 +180,7 @@ func (h *Host) admit(l *life) over {
 	}
 	switch {
 	case h.ending != "":
-		return over{How: overMoved}
+		return over{How: overDeclined, Why: "worker " + h.Name + " takes no more phases"}
 	case len(h.lives) >= h.Slots && l.Start.Home == "":
 		return over{How: overDeclined, Why: "worker " + h.Name + " has all the phases that it may have"}
 	}
@@ -187,11 +214,7 @@ func (l *life) spend(st cruise.State) over {
 		l.Trouble(err)
 		return over{}
 	}
-	for _, sealed := range l.Events {
-		if err := l.hand(l.lost, sealed); err != nil {
-			l.Trouble(err)
-		}
-	}
+	go l.handAll()
 	ended := l.Engine.Over(l.flow)
 	select {
 	case <-ended:
@@ -200,6 +223,24 @@ func (l *life) spend(st cruise.State) over {
 		<-ended
 	}
 	return l.verdict()
+}
+
+// handAll gives the life the events that it begins with: nobody else brings them.
+func (l *life) handAll() {
+	for _, sealed := range l.Events {
+		for {
+			err := l.hand(l.lost, sealed)
+			if _, forged := errors.AsType[*ForgedError](err); err == nil || forged {
+				break
+			}
+			l.Trouble(err)
+			select {
+			case <-time.After(time.Second):
+			case <-l.lost.Done():
+				return
+			}
+		}
+	}
 }
 
 // verdict says how the life has ended.
@@ -239,10 +280,9 @@ func (l *life) settle(st cruise.State) (cruise.State, over) {
 		select {
 		case <-time.After(wait):
 		case <-l.lost.Done():
-			if o := l.verdict(); o.How != "" {
-				return st, o
-			}
-			return st, over{How: overLost}
+		}
+		if o := l.verdict(); o.How != "" { // it is lost, or its worker ends
+			return st, o
 		}
 	}
 }
@@ -261,11 +301,17 @@ func (l *life) hand(ctx context.Context, sealed Sealed) error {
 }
 
 // deliver is the activity that brings an event to a life here.
-func (h *Host) deliver(ctx context.Context, p Parcel) error {
+func (h *Host) deliver(ctx context.Context, p Parcel) (err error) {
 	l := h.alive(cruise.FlowID(p.Phase, p.Life))
 	if l == nil {
 		return refused("nobody")
 	}
+	defer func() { // the service would be told the words of a panic
+		if p := recover(); p != nil {
+			h.Trouble(fmt.Errorf("cco went wrong with an event: %v\n%s", p, debug.Stack()))
+			err = refused("later")
+		}
+	}()
 	if err := l.hand(ctx, p.Event); err != nil {
 		h.Trouble(err)
 		return refused("later")

@@ -2,8 +2,6 @@ package fleet
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +15,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/forge"
 )
 
 // life is a life of a phase on this machine. It is the phase's only one for as long as the service answers its beats.
@@ -30,20 +27,24 @@ type life struct {
 	lost context.Context // ends when the phase has another life, or this one is given up
 	lose context.CancelCauseFunc
 
-	saving sync.Mutex // one save after another
+	saving  sync.Mutex // one save after another
+	beating sync.Mutex // and one beat: an older one that came later would take back what this life says it is doing
 
 	mu       sync.Mutex
-	answered time.Duration       // when the last beat was sent that was answered, by the clock since boot
-	beaten   chan struct{}       // closed with the next one
-	doing    map[string]int      // effects that may be under way
-	wary     map[string]struct{} // those of the life before, whose requests may still take effect
-	since    time.Duration       // when this life began, for those
-	handed   []string            // events that it was given
-	last     string              // the state that was saved last
-	shown    string              // what people see of it
-	full     bool                // it is asked to return
-	ended    bool                // its end is saved
+	answered time.Duration  // when the last beat was sent that was answered, by the clock since boot
+	beaten   chan struct{}  // closed with the next one
+	doing    map[string]int // effects that may be under way
+	wary     until          // those of the life before, whose requests may still take effect
+	tried    until          // those of this one that have gone wrong or were broken off
+	handed   []string       // events that it was given
+	last     string         // the state that was saved last
+	shown    string         // what people see of it
+	full     bool           // it is asked to return
+	ended    bool           // its end is saved
 }
+
+// until says how long, by the clock since boot, the request of an effect may still take effect.
+type until map[string]time.Duration
 
 // LostError says that a phase has another life now.
 type LostError struct{ Phase string }
@@ -67,11 +68,10 @@ func (l *life) margin() time.Duration { return l.Heartbeat / 5 }
 
 // beat tells the service that the life goes on, and what it may be doing: whoever takes over is told.
 func (l *life) beat(ctx context.Context) error {
-	l.mu.Lock()
-	doingNow := slices.Sorted(maps.Keys(l.doing))
-	l.mu.Unlock()
+	l.beating.Lock()
+	defer l.beating.Unlock()
 	sent := l.Boot()
-	doing, err := l.key.seal(Sealed{Kind: kindDoing, Phase: l.Phase, Life: l.Begin.Life}, doingNow)
+	doing, err := l.sealDoing(l.doubtful())
 	if err != nil {
 		return err
 	}
@@ -93,6 +93,23 @@ func (l *life) beat(ctx context.Context) error {
 	close(l.beaten)
 	l.beaten = make(chan struct{})
 	return nil
+}
+
+// doubtful are the effects that may be under way: of this life, and of the one before as long as they may.
+func (l *life) doubtful() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Collect(maps.Keys(l.doing))
+	for _, some := range []until{l.wary, l.tried} {
+		maps.DeleteFunc(some, func(_ string, end time.Duration) bool { return end <= l.Boot() })
+		all = slices.AppendSeq(all, maps.Keys(some))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (l *life) sealDoing(keys []string) (Sealed, error) {
+	return l.key.seal(Sealed{Kind: kindDoing, Phase: l.Phase, Life: l.Begin.Life}, keys)
 }
 
 // left is how long effects may go on without another beat.
@@ -148,120 +165,6 @@ func (l *life) await(ctx context.Context) error {
 		case <-l.lost.Done():
 			return context.Cause(l.lost)
 		}
-	}
-}
-
-// effects are the steps that others see.
-func effects() []string {
-	return []string{cruise.StepPush.Name, cruise.StepPullRequest.Name, cruise.StepPostReview.Name, cruise.StepAnswer.Name,
-		cruise.StepSay.Name, cruise.StepClose.Name, cruise.StepReady.Name, cruise.StepMerge.Name,
-		cruise.StepVerdict.Name, cruise.StepRerun.Name}
-}
-
-// moot are the steps that need nobody's leave: they only read, or are asked of the service itself.
-func moot() []string { return []string{cruise.StepLook.Name, cruise.StepSave.Name} }
-
-// doubt is how long a request of a life that has died may still take effect.
-const doubt = 30 * time.Second
-
-// effect names what a step does, the same for whoever does it.
-func effect(step string, in json.RawMessage) string {
-	sum := sha256.Sum256(append([]byte(step+"\x00"), in...))
-	return step + " " + hex.EncodeToString(sum[:8])
-}
-
-// within runs a step while this is the phase's life, and an effect only while the service says so.
-func (l *life) within(ctx context.Context, step string, in json.RawMessage, run func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })()
-	ctx = context.WithValue(forge.WithFence(ctx, l.check), lifeKey{}, l)
-	var err error
-	switch {
-	case slices.Contains(moot(), step):
-		err = run(ctx)
-	case slices.Contains(effects(), step):
-		err = l.act(ctx, effect(step, in), run)
-	default:
-		if err = l.await(ctx); err == nil {
-			err = run(ctx)
-		}
-	}
-	if err != nil && l.lost.Err() != nil {
-		return errors.Join(&LostError{Phase: l.Phase}, err)
-	}
-	if _, lapsed := errors.AsType[*lapsedError](err); lapsed {
-		return &cruise.Temporary{Err: err}
-	}
-	return err
-}
-
-// act has an effect. It is broken off when the service has not answered for too long, and begun again when it does:
-// every effect looks first.
-func (l *life) act(ctx context.Context, key string, run func(context.Context) error) error {
-	if err := l.waitOut(ctx, key); err != nil {
-		return err
-	}
-	l.note(key, 1)
-	defer l.note(key, -1)
-	for {
-		if err := l.await(ctx); err != nil {
-			return err
-		}
-		err, lapsed := l.bounded(ctx, run)
-		if _, asked := errors.AsType[*lapsedError](err); err == nil || !lapsed && !asked {
-			return err
-		}
-	}
-}
-
-// bounded runs an effect until the life's time is over.
-func (l *life) bounded(ctx context.Context, run func(context.Context) error) (err error, lapsed bool) {
-	inner, cancel := context.WithCancel(ctx)
-	done := make(chan bool, 1)
-	go func() {
-		for {
-			left := l.left()
-			if left <= 0 {
-				cancel()
-				done <- true
-				return
-			}
-			select {
-			case <-inner.Done():
-				done <- false
-				return
-			case <-time.After(min(left, time.Second)): // the clock of timers may stop where that since boot goes on
-			}
-		}
-	}()
-	err = run(inner)
-	cancel()
-	return err, <-done && ctx.Err() == nil
-}
-
-func (l *life) note(key string, n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.doing[key] += n; l.doing[key] == 0 {
-		delete(l.doing, key)
-	}
-}
-
-// waitOut waits until a request of the life before can no longer take effect.
-func (l *life) waitOut(ctx context.Context, key string) error {
-	l.mu.Lock()
-	_, wary := l.wary[key]
-	left := l.since + doubt - l.Boot()
-	l.mu.Unlock()
-	if !wary || left <= 0 {
-		return nil
-	}
-	select {
-	case <-time.After(left):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

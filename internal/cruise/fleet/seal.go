@@ -76,21 +76,28 @@ func (k Key) seal(s Sealed, v any) (Sealed, error) {
 	if err != nil {
 		return s, err
 	}
-	var small bytes.Buffer
-	w, err := flate.NewWriter(&small, flate.BestSpeed)
+	small, err := deflate(data)
 	if err != nil {
-		return s, err
-	}
-	if _, err := w.Write(data); err != nil {
-		return s, err
-	}
-	if err := w.Close(); err != nil {
 		return s, err
 	}
 	nonce := make([]byte, k.aead.NonceSize())
 	_, _ = rand.Read(nonce) // documented never to fail
-	s.Box = k.aead.Seal(nonce, nonce, small.Bytes(), s.bound())
+	s.Box = k.aead.Seal(nonce, nonce, small, s.bound())
 	return s, nil
+}
+
+// deflate makes data small.
+func deflate(data []byte) ([]byte, error) {
+	var small bytes.Buffer
+	w, err := flate.NewWriter(&small, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(data)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, err
+	}
+	return small.Bytes(), nil
 }
 
 // ForgedError says that something was not sealed by one of us, or for something else. It holds no words of theirs.

@@ -1,18 +1,39 @@
 package fleet
 
 import (
+	"encoding/base64"
+	"encoding/json"
+
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Bounds of what a summary says: with its seal and its name it has at most 2 kB.
+// Bounds of what a summary says.
 const (
-	maxSaid  = 200 // bytes of a text
-	maxSmall = 80
+	maxSaid  = 200  // bytes of a text
+	maxSmall = 80   // and of a name
+	maxBox   = 1800 // bytes that the service keeps of all of it; with its seal and its name it has at most 2 kB
 )
 
-// Summarize is what others see of a phase while they don't have it: a state with little in it.
+// Summarize is what others see of a phase while they don't have it: a state with little in it, and with less of each
+// text the more there is of others.
 func Summarize(st cruise.State) cruise.State {
+	for most := maxSaid; ; most /= 2 {
+		s := summary(st, most)
+		if most == 0 {
+			return s
+		}
+		if data, err := json.Marshal(s); err == nil {
+			small, err := deflate(data)
+			if err == nil && base64.StdEncoding.EncodedLen(len(small)) <= maxBox {
+				return s
+			}
+		}
+	}
+}
+
+func summary(st cruise.State, maxSaid int) cruise.State {
+	maxSmall := min(maxSmall, maxSaid)
 	spec := st.Spec
 	s := cruise.State{
 		Spec: cruise.Spec{Task: cut(spec.Task, maxSaid), Kind: spec.Kind, Through: spec.Through, Remote: spec.Remote,
@@ -34,8 +55,12 @@ func Summarize(st cruise.State) cruise.State {
 }
 
 func cut(s string, most int) string {
+	const dots = "…"
 	if len(s) <= most {
 		return s
 	}
-	return s[:safetext.Boundary(s, most-3)] + "…"
+	if most < len(dots) {
+		return ""
+	}
+	return s[:safetext.Boundary(s, most-len(dots))] + dots
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -53,32 +54,42 @@ func (w *Worker) Run(ctx context.Context, draining <-chan struct{}) error {
 		return h.Client.away(err)
 	}
 	w.any = map[Ability]worker.Worker{}
-	stop := func(how string) {
-		h.end(how)
-		for h.held() > 0 && how == overMoved {
-			select {
-			case <-ctx.Done():
-				h.end(overGiven)
-				how = overGiven
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-		for _, one := range w.any {
-			one.Stop()
-		}
-		home.Stop()
-		phases.Stop()
-	}
 	if err := w.askOften(ctx, draining); err != nil {
-		stop(overGiven)
+		w.stop(ctx, overGiven, home, phases)
 		return err
 	}
 	if ctx.Err() != nil {
-		stop(overGiven)
+		w.stop(ctx, overGiven, home, phases)
 		return nil
 	}
-	stop(overMoved)
+	w.stop(ctx, overMoved, home, phases)
 	return nil
+}
+
+// stop takes nothing new, has the lives end that way, and lets the service know of it. What does not end in time goes
+// on elsewhere when its heartbeat's time is over.
+func (w *Worker) stop(ctx context.Context, how string, home, phases worker.Worker) {
+	h := w.Host
+	h.end(how)
+	var under sync.WaitGroup
+	for _, one := range w.any {
+		under.Go(one.Stop) // lives of it go on
+	}
+	for h.held() > 0 && how == overMoved {
+		select {
+		case <-ctx.Done():
+			how = overGiven
+			h.end(how)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	under.Go(home.Stop)
+	stopped := make(chan struct{})
+	go func() { under.Wait(); phases.Stop(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-time.After(returning):
+	}
 }
 
 func register(one worker.Worker, h *Host) {

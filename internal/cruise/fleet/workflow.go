@@ -73,8 +73,9 @@ type Parcel struct {
 
 // over is how a life ended, by its own account.
 type over struct {
-	How string `json:"how"`
-	Why string `json:"why,omitempty"`
+	How   string  `json:"how"`
+	Why   string  `json:"why,omitempty"`
+	Doing *Sealed `json:"doing,omitempty"` // effects that were broken off
 }
 
 // The ways in which lives end.
@@ -101,6 +102,7 @@ type supervisor struct {
 	at       string   // the home of the present life, once that has saved
 	given    []string // events that the present life began with or was given
 	saves    int
+	under    bool // a life is under way, or waits for a machine
 	fruitful bool // the present life has saved
 }
 
@@ -114,20 +116,17 @@ func (k Key) supervise(ctx workflow.Context, in Start) (Sealed, error) {
 	}
 	events := workflow.GetSignalChannel(ctx, eventName)
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
-			var ev Sealed
-			events.Receive(ctx, &ev)
-			s.take(ctx, ev)
+		// What a blocked Receive has been given is in no channel, and would be lost if the history were begun anew now.
+		for workflow.Await(ctx, func() bool { return events.Len() > 0 }) == nil {
+			s.takeAll(ctx, events)
 		}
 	})
 	for again := time.Second; ; {
 		how := s.live(ctx)
-		for ev := (Sealed{}); events.ReceiveAsync(&ev); ev = (Sealed{}) {
-			s.take(ctx, ev)
-		}
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return s.State, err
 		}
+		s.takeAll(ctx, events)
 		if s.Ended && len(s.Events) == 0 {
 			return s.State, nil
 		}
@@ -151,12 +150,13 @@ func refused(kind string) error { return temporal.NewNonRetryableApplicationErro
 // Kinds of refusals.
 const refusedOld = "old"
 
-// mayS refuses what an older life saves, or somebody who has no key.
+// mayS refuses what an older life saves, one that was given up and has no successor yet, or one without the key.
 func (s *supervisor) mayS(v Save) error {
 	var h head
 	same := v.Head.Life == v.State.Life && v.Head.Number == v.State.Number && v.State.Kind == kindState &&
 		v.State.Phase == s.Phase
-	if !same || v.Head.Life != s.Life || v.Head.Number <= s.Number || s.key.open(v.Head, kindHead, s.Phase, &h) != nil {
+	now := s.under && v.Head.Life == s.Life && v.Head.Number > s.Number
+	if !now || !same || s.key.open(v.Head, kindHead, s.Phase, &h) != nil {
 		return refused(refusedOld)
 	}
 	return nil
@@ -172,14 +172,14 @@ func (s *supervisor) save(ctx workflow.Context, v Save) (Answer, error) {
 		return Answer{}, refused(refusedOld)
 	}
 	unread := slices.DeleteFunc(slices.Clone(s.Events), func(e Sealed) bool { return slices.Contains(h.Seen, e.Name) })
+	s.saves++
 	if h.Ended && !h.Last && len(unread) > 0 {
-		return Answer{Unread: true}, nil
+		return Answer{Unread: true, Full: s.full(ctx)}, nil
 	}
 	s.State, s.Number, s.Events, s.Ended = v.State, v.Head.Number, unread, h.Ended
 	if h.Ended && h.Last {
 		s.Events = nil
 	}
-	s.saves++
 	s.Barren, s.fruitful = 0, true
 	memo := map[string]any{}
 	if s.at == "" {
@@ -201,6 +201,12 @@ func (s *supervisor) save(ctx workflow.Context, v Save) (Answer, error) {
 // full says whether the history is to be begun anew.
 func (s *supervisor) full(ctx workflow.Context) bool {
 	return s.saves >= maxSaves || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
+func (s *supervisor) takeAll(ctx workflow.Context, events workflow.ReceiveChannel) {
+	for ev := (Sealed{}); events.ReceiveAsync(&ev); ev = (Sealed{}) {
+		s.take(ctx, ev)
+	}
 }
 
 // take keeps what was sent until a saved state has seen it. What nobody with the key has sent is nothing.
@@ -229,7 +235,8 @@ func (s *supervisor) deliverAll(ctx workflow.Context) {
 // deliver brings an event to a life, again and again until it has it.
 func (s *supervisor) deliver(ctx workflow.Context, life int, ev Sealed) {
 	const brief = 10 * time.Second
-	for again := time.Second; s.at != "" && s.Life == life; again = min(2*again, 30*time.Second) {
+	const seldom = 5 * time.Minute // a machine whose disk is full for days must not fill the history
+	for again := time.Second; s.at != "" && s.Life == life; again = min(2*again, seldom) {
 		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: s.at, ScheduleToStartTimeout: brief,
 			StartToCloseTimeout: brief, RetryPolicy: once()})
 		err := workflow.ExecuteActivity(ctx, deliverName, Parcel{Phase: s.Phase, Life: life, Event: ev}).Get(ctx, nil)
@@ -257,7 +264,7 @@ func (s *supervisor) live(ctx workflow.Context) string {
 // offer offers a life to a queue, for a while or until somebody takes it.
 func (s *supervisor) offer(ctx workflow.Context, queue string, within time.Duration) (how string, begun bool) {
 	s.Life++
-	s.at, s.fruitful, s.given = "", false, nil
+	s.at, s.under, s.fruitful, s.given = "", true, false, nil
 	for _, ev := range s.Events {
 		s.given = append(s.given, ev.Name)
 	}
@@ -274,7 +281,7 @@ func (s *supervisor) offer(ctx workflow.Context, queue string, within time.Durat
 	var result Sealed
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), lifeName,
 		Begin{Start: s.Start, Ask: s.Barren >= maxBarren}).Get(ctx, &result)
-	s.at = ""
+	s.at, s.under = "", false
 	if late, ok := errors.AsType[*temporal.TimeoutError](err); ok {
 		if late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
 			return "", false
@@ -296,6 +303,9 @@ func (s *supervisor) judge(ctx workflow.Context, result Sealed, err error) strin
 	var o over
 	if err == nil && result.Life == s.Life {
 		err = s.key.open(result, kindOver, s.Phase, &o)
+	}
+	if o.Doing != nil {
+		s.Doing = o.Doing
 	}
 	switch {
 	case err != nil || o.How == "" || o.How == overLost:
