@@ -149,6 +149,12 @@ func keptName(ref, oid string) string {
 	if !deep || slices.Contains(taken, strings.ToLower(first)) || len(name) > maxWords || strings.ContainsFunc(name, odd) {
 		return "other/" + oid
 	}
+	for part := range strings.SplitSeq(name, "/") { // git takes these, and the host doesn't
+		if part == "@" || strings.Trim(part, ".") != part || part[0] == '-' ||
+			strings.HasSuffix(strings.ToLower(part), ".lock") {
+			return "other/" + oid
+		}
+	}
 	return name
 }
 

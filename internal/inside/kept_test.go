@@ -301,6 +301,21 @@ func TestPublishLeavesRefsAsTheyAre(t *testing.T) {
 	}
 }
 
+// Guards against one name that git takes and the host doesn't, which would keep all else from coming.
+func TestNamesThatTheHostRefusesBecomeOthers(t *testing.T) {
+	f, w, head := workedIn(t)
+	tree := f.git(w, "rev-parse", "HEAD^{tree}")
+	names := []string{"refs/heads/-x", "refs/heads/@", "refs/heads/x.LOCK", "refs/heads/v1./x"}
+	for _, name := range names {
+		f.git(w, "update-ref", name, f.git(w, "commit-tree", tree, "-p", head, "-m", name))
+	}
+	f.job.All = true
+	f.publish()
+	if got := f.got(); strings.Count(got, "refs/got/kept/other/") != len(names) || strings.Contains(got, "kept/heads") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Guards against losing sight of files that an agent put into a worktree outside its workspace, which nothing moves.
 func TestPublishNamesWorktreesOutside(t *testing.T) {
 	f := newFixture(t)
