@@ -159,6 +159,8 @@ func quiet() [][2]string {
 		{"maintenance.auto", "false"}, {"core.excludesFile", "/dev/null"}, {"core.attributesFile", "/dev/null"},
 		{"commit.gpgSign", "false"}, {"log.showSignature", "false"}, {"advice.addEmbeddedRepo", "false"},
 		{"advice.graftFileDeprecated", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
+		// What an agent wrote beside its commits must not say which there are.
+		{"core.commitGraph", "false"}, {"core.multiPackIndex", "false"}, {"pack.useBitmaps", "false"},
 		// Nothing here needs a transport. If an object is missing, git would fetch it with a program that the agent names.
 		{"protocol.allow", "never"}, {"core.sshCommand", "false"}, {"core.askPass", ""}, {"credential.helper", ""},
 	}

@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,7 +55,7 @@ func fillView(dir, theirs string, j Job) error {
 		}
 	}
 	head, err := readSmall(filepath.Join(theirs, "HEAD"))
-	if err != nil || strings.TrimSpace(head) == "" {
+	if err != nil || !validHead(strings.TrimSpace(head)) {
 		head = "ref: refs/heads/" + j.Branch + "\n"
 	}
 	// What the user or the agent has excluded for this clone alone is no work.
@@ -66,3 +67,9 @@ func fillView(dir, theirs string, j Job) error {
 }
 
 const maxExclude = 1 << 20 // bytes
+
+// validHead says whether git takes a directory with such a HEAD for a repository. After a crash it may be zeros.
+func validHead(head string) bool {
+	_, err := hex.DecodeString(head)
+	return strings.HasPrefix(head, "ref: refs/") || err == nil && len(head) >= 40
+}
