@@ -111,8 +111,13 @@ func (r repo) figures(ctx context.Context, base, head string) (commits, files in
 
 // unlock removes locks of a git that was killed. Nothing else runs while Publish does: the agent has ended.
 func unlock(j Job) {
+	root, err := os.OpenRoot(filepath.Join(j.Workspace, ".git"))
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }()
 	for _, f := range []string{"index", "HEAD", "packed-refs", "refs/heads/" + j.Branch} {
-		_ = os.Remove(filepath.Join(j.Workspace, ".git", filepath.FromSlash(f)+".lock")) // usually there is none
+		_ = root.Remove(filepath.FromSlash(f) + ".lock") // usually there is none
 	}
 }
 
