@@ -261,7 +261,7 @@ func TestPublishDoesNotWaitForPipes(t *testing.T) {
 // Guards against a FIFO that git reads among the files, or among other refs, and that keeps the commits from coming.
 func TestAPipeCostsWhatIsBehindItAlone(t *testing.T) {
 	for name, lost := range map[string]string{".gitignore": "uncommitted", "deep/.gitignore": "uncommitted",
-		".git/refs/heads/pipe": "refs"} {
+		".git/refs/heads/pipe": "refs", ".git/refs/stash": "refs"} {
 		t.Run(name, func(t *testing.T) {
 			f, w, head := workedIn(t)
 			f.job.leftTime, f.job.lookTime = 2*time.Second, 2*time.Second

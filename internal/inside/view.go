@@ -60,10 +60,25 @@ func fillView(dir, theirs string, j Job) error {
 	}
 	// What the user or the agent has excluded for this clone alone is no work.
 	exclude, _ := readUpTo(filepath.Join(theirs, "info", "exclude"), maxExclude)
-	return errors.Join(os.Mkdir(filepath.Join(dir, "info"), 0o700),
-		os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
-		os.WriteFile(filepath.Join(dir, "config"), []byte(coreText(j, false)), 0o600),
-		os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(exclude), 0o600))
+	err = errors.Join(os.MkdirAll(filepath.Join(dir, plain, "refs"), 0o700),
+		os.Symlink("../objects", filepath.Join(dir, plain, "objects")),
+		os.Symlink("../shallow", filepath.Join(dir, plain, "shallow")))
+	for _, dir := range []string{dir, filepath.Join(dir, plain)} {
+		err = errors.Join(err, os.Mkdir(filepath.Join(dir, "info"), 0o700),
+			os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
+			os.WriteFile(filepath.Join(dir, "config"), []byte(coreText(j, false)), 0o600),
+			os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(exclude), 0o600))
+	}
+	return err
+}
+
+// plain is a repository in the view that has no refs.
+const plain = "plain"
+
+// plain shows the objects alone, for work with known commits: git waits for a FIFO among refs where it needs none.
+func (r repo) plain() repo {
+	r.gitDir = filepath.Join(r.gitDir, plain)
+	return r
 }
 
 const maxExclude = 1 << 20 // bytes
