@@ -31,9 +31,10 @@ type Job struct {
 	Message string `json:"message,omitempty"`
 	// the size of the largest leftover file that is taken; 100 MiB by default
 	MaxFile int64 `json:"max_file,omitempty"`
-	NoWip   bool  `json:"no_wip,omitempty"` // leave leftovers where they are
-	Whole   bool  `json:"whole,omitempty"`  // also what comes before the base, which the host no longer has
-	All     bool  `json:"all,omitempty"`    // also what is beside the branch
+	NoWip   bool  `json:"no_wip,omitempty"`  // leave leftovers where they are
+	Whole   bool  `json:"whole,omitempty"`   // also what comes before the base, which the host no longer has
+	All     bool  `json:"all,omitempty"`     // also what is beside the branch
+	Shallow bool  `json:"shallow,omitempty"` // it was sent with its history cut
 
 	leftTime time.Duration // the time limit for leftovers
 	lookTime time.Duration // and for refs and HEAD

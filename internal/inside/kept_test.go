@@ -196,6 +196,14 @@ func TestPublishNamesWhatItCannotBring(t *testing.T) {
 			oid := side(f, w, "bad.txt")
 			must.Do(f.t, os.Remove(filepath.Join(w, ".git/objects", oid[:2], oid[2:])))
 		}, "side-bad.txt", []string{"good.txt"}},
+		{"a branch that was fetched without its history", func(f *fixture, w string) {
+			side(f, w, "good.txt")
+			f.write(f.host, "far.txt", "far")
+			f.commit(f.host, "far")
+			f.write(f.host, "far.txt", "farther")
+			f.commit(f.host, "farther")
+			f.git(w, "fetch", "-q", "--depth=1", "file://"+f.host, "main:far")
+		}, "refs/heads/far", []string{"good.txt"}},
 		{"too many branches", func(f *fixture, w string) {
 			var in strings.Builder
 			for i := range maxKept + 10 {
