@@ -40,7 +40,7 @@ func (t *talk) ask(ctx context.Context, rec store.Session) (answer string, err e
 		"requestedSchema": map[string]any{"type": "object", "required": []string{"answer"},
 			"properties": map[string]any{"answer": map[string]string{"type": "string", "title": "Your answer"}}}}, &form)
 	if err == nil && form.Action != "accept" {
-		err = t.say(ctx, "It waits: your next message is the answer.")
+		return "", t.say(ctx, "It waits: your next message is the answer.")
 	}
 	return form.Content.Answer, err
 }

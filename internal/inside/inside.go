@@ -31,9 +31,10 @@ type Job struct {
 	Message string `json:"message,omitempty"`
 	// the size of the largest leftover file that is taken; 100 MiB by default
 	MaxFile int64 `json:"max_file,omitempty"`
-	NoWip   bool  `json:"no_wip,omitempty"` // leave leftovers where they are
-	Whole   bool  `json:"whole,omitempty"`  // also what comes before the base, which the host no longer has
-	All     bool  `json:"all,omitempty"`    // also what is beside the branch
+	NoWip   bool  `json:"no_wip,omitempty"`  // leave leftovers where they are
+	Whole   bool  `json:"whole,omitempty"`   // also what comes before the base, which the host no longer has
+	All     bool  `json:"all,omitempty"`     // also what is beside the branch
+	Shallow bool  `json:"shallow,omitempty"` // it was sent with its history cut
 
 	leftTime time.Duration // the time limit for leftovers
 	lookTime time.Duration // and for refs and HEAD
@@ -159,6 +160,8 @@ func quiet() [][2]string {
 		{"maintenance.auto", "false"}, {"core.excludesFile", "/dev/null"}, {"core.attributesFile", "/dev/null"},
 		{"commit.gpgSign", "false"}, {"log.showSignature", "false"}, {"advice.addEmbeddedRepo", "false"},
 		{"advice.graftFileDeprecated", "false"}, {"submodule.recurse", "false"}, {"safe.directory", "*"},
+		// What an agent wrote beside its commits must not say which there are.
+		{"core.commitGraph", "false"}, {"core.multiPackIndex", "false"}, {"pack.useBitmaps", "false"},
 		// Nothing here needs a transport. If an object is missing, git would fetch it with a program that the agent names.
 		{"protocol.allow", "never"}, {"core.sshCommand", "false"}, {"core.askPass", ""}, {"credential.helper", ""},
 	}

@@ -149,6 +149,12 @@ func keptName(ref, oid string) string {
 	if !deep || slices.Contains(taken, strings.ToLower(first)) || len(name) > maxWords || strings.ContainsFunc(name, odd) {
 		return "other/" + oid
 	}
+	for part := range strings.SplitSeq(name, "/") { // git takes these, and the host doesn't
+		if part == "@" || strings.Trim(part, ".") != part || part[0] == '-' ||
+			strings.HasSuffix(strings.ToLower(part), ".lock") {
+			return "other/" + oid
+		}
+	}
 	return name
 }
 
@@ -186,17 +192,17 @@ func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (_ []fo
 		r.Lost = append(r.Lost, fmt.Sprintf("%s and %d more: too many to bring at once", all[maxKept].from, more))
 		all = all[:maxKept]
 	}
-	if r.Rest, err = bundle(ctx, work, j, RestBundle, refsOf(all)); err == nil || ctx.Err() != nil {
+	if r.Rest, err = bundle(ctx, work.plain(), j, RestBundle, refsOf(all)); err == nil || ctx.Err() != nil {
 		return all, err
 	}
 	all = slices.DeleteFunc(all, func(f found) bool {
-		err := work.pack(ctx, io.Discard, []string{f.oid}, []string{j.Base})
+		err := work.plain().pack(ctx, io.Discard, []string{f.oid}, []string{j.Base})
 		if err != nil {
 			r.Lost = append(r.Lost, f.from+": "+firstOf("", err))
 		}
 		return err != nil
 	})
-	r.Rest, err = bundle(ctx, work, j, RestBundle, refsOf(all))
+	r.Rest, err = bundle(ctx, work.plain(), j, RestBundle, refsOf(all))
 	return all, err
 }
 

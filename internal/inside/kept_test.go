@@ -196,6 +196,14 @@ func TestPublishNamesWhatItCannotBring(t *testing.T) {
 			oid := side(f, w, "bad.txt")
 			must.Do(f.t, os.Remove(filepath.Join(w, ".git/objects", oid[:2], oid[2:])))
 		}, "side-bad.txt", []string{"good.txt"}},
+		{"a branch that was fetched without its history", func(f *fixture, w string) {
+			side(f, w, "good.txt")
+			f.write(f.host, "far.txt", "far")
+			f.commit(f.host, "far")
+			f.write(f.host, "far.txt", "farther")
+			f.commit(f.host, "farther")
+			f.git(w, "fetch", "-q", "--depth=1", "file://"+f.host, "main:far")
+		}, "refs/heads/far", []string{"good.txt"}},
 		{"too many branches", func(f *fixture, w string) {
 			var in strings.Builder
 			for i := range maxKept + 10 {
@@ -261,7 +269,7 @@ func TestPublishDoesNotWaitForPipes(t *testing.T) {
 // Guards against a FIFO that git reads among the files, or among other refs, and that keeps the commits from coming.
 func TestAPipeCostsWhatIsBehindItAlone(t *testing.T) {
 	for name, lost := range map[string]string{".gitignore": "uncommitted", "deep/.gitignore": "uncommitted",
-		".git/refs/heads/pipe": "refs"} {
+		".git/refs/heads/pipe": "refs", ".git/refs/stash": "refs"} {
 		t.Run(name, func(t *testing.T) {
 			f, w, head := workedIn(t)
 			f.job.leftTime, f.job.lookTime = 2*time.Second, 2*time.Second
@@ -298,6 +306,21 @@ func TestPublishLeavesRefsAsTheyAre(t *testing.T) {
 		if got := f.git(w, "for-each-ref", "--format=%(refname)"); got != "refs/cco/out/of/the/way\nrefs/heads/main" {
 			t.Errorf("refs: %q", got)
 		}
+	}
+}
+
+// Guards against one name that git takes and the host doesn't, which would keep all else from coming.
+func TestNamesThatTheHostRefusesBecomeOthers(t *testing.T) {
+	f, w, head := workedIn(t)
+	tree := f.git(w, "rev-parse", "HEAD^{tree}")
+	names := []string{"refs/heads/-x", "refs/heads/@", "refs/heads/x.LOCK", "refs/heads/v1./x"}
+	for _, name := range names {
+		f.git(w, "update-ref", name, f.git(w, "commit-tree", tree, "-p", head, "-m", name))
+	}
+	f.job.All = true
+	f.publish()
+	if got := f.got(); strings.Count(got, "refs/got/kept/other/") != len(names) || strings.Contains(got, "kept/heads") {
+		t.Errorf("got %q", got)
 	}
 }
 

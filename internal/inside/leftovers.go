@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,14 +201,36 @@ func (r repo) commitTree(ctx context.Context, tree, parent, message string) (str
 // adopt moves the branch, or HEAD where that is detached, to the commit of the leftovers. The files stay unchanged; the
 // index follows.
 func (r repo) adopt(ctx context.Context, j Job, l left) error {
+	git := filepath.Join(j.Workspace, ".git")
+	branch, detached := r.line(ctx, "symbolic-ref", "-q", "HEAD")
+	if err := stays(git, "logs/HEAD", branch, "logs/"+branch); err != nil {
+		return err
+	}
 	if err := r.run(ctx, "update-ref", "-m", "commit: leftovers", "HEAD", l.commit); err != nil {
 		return err
 	}
-	git := filepath.Join(j.Workspace, ".git")
-	if _, err := r.line(ctx, "symbolic-ref", "-q", "HEAD"); err != nil { // ours moved
+	if detached != nil { // ours moved
 		if err := whole.Write(filepath.Join(git, "HEAD"), []byte(l.commit+"\n"), 0o600); err != nil {
 			return err
 		}
 	}
 	return whole.Write(filepath.Join(git, "index"), []byte(l.index), 0o600)
+}
+
+// stays refuses what a link of the agent's leads out of a directory: writing there could change what is the user's.
+func stays(dir string, names ...string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		if _, err := root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

@@ -64,7 +64,7 @@ func gather(ctx context.Context, work repo, j Job) (Result, error) {
 	r.Head = at.offer
 	var l left
 	if !j.NoWip {
-		if l, err = leftovers(ctx, j, work, at); ctx.Err() != nil {
+		if l, err = leftovers(ctx, j, work.plain(), at); ctx.Err() != nil {
 			return r, fmt.Errorf("keep uncommitted work: %w", err)
 		}
 		r.Lost = append(r.Lost, l.lost...)
@@ -87,10 +87,10 @@ func gather(ctx context.Context, work repo, j Job) (Result, error) {
 	if r.Wip != "" {
 		refs = append(refs, ref{WipRef, r.Wip})
 	}
-	if r.Bundle, err = bundle(ctx, work, j, OutputBundle, refs); err != nil {
+	if r.Bundle, err = bundle(ctx, work.plain(), j, OutputBundle, refs); err != nil {
 		return r, err
 	}
-	r.Commits, r.Files = work.figures(ctx, r.Base, r.Head)
+	r.Commits, r.Files = work.plain().figures(ctx, r.Base, r.Head)
 	if err = tree.Remove(filepath.Join(j.Exchange, RestBundle)); err == nil && j.All {
 		beside, err = rest(ctx, work, j, &r, beside)
 	}
@@ -111,8 +111,13 @@ func (r repo) figures(ctx context.Context, base, head string) (commits, files in
 
 // unlock removes locks of a git that was killed. Nothing else runs while Publish does: the agent has ended.
 func unlock(j Job) {
+	root, err := os.OpenRoot(filepath.Join(j.Workspace, ".git"))
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }()
 	for _, f := range []string{"index", "HEAD", "packed-refs", "refs/heads/" + j.Branch} {
-		_ = os.Remove(filepath.Join(j.Workspace, ".git", filepath.FromSlash(f)+".lock")) // usually there is none
+		_ = root.Remove(filepath.FromSlash(f) + ".lock") // usually there is none
 	}
 }
 

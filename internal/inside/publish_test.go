@@ -1,7 +1,11 @@
 package inside
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,5 +67,45 @@ func TestAnOutputBundleCanBeFetchedByHand(t *testing.T) {
 				t.Errorf("the result has another sum than %s: %s", sum, r)
 			}
 		})
+	}
+}
+
+// Guards against a HEAD for which git takes .git for no repository, as zeros after a crash, and that keeps work back.
+func TestABrokenHEADKeepsNothingBack(t *testing.T) {
+	for _, text := range []string{"", "\x00\x00\x00\x00", "garbage\n", "ref: garbage\n", "ref: HEAD\n",
+		"ref: refs/heads/../../x\n", strings.Repeat("a", 40) + "\n", strings.Repeat("a", 39) + "\n"} {
+		t.Run(text, func(t *testing.T) {
+			f, w, head := workedIn(t)
+			f.write(w, ".git/HEAD", text)
+			f.write(w, "left.txt", "left")
+			if r := f.publish(); r.Head != head || r.Wip == "" || len(r.Lost) > 0 {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// Guards against a commit-graph that says other parents than the commits do, so that one of them stays behind.
+func TestACommitGraphDoesNotSayWhichCommitsThereAre(t *testing.T) {
+	f, w, _ := workedIn(t)
+	f.write(w, "two.txt", "two")
+	tip := f.commit(w, "two")
+	f.git(w, "commit-graph", "write", "--reachable")
+	path := filepath.Join(w, ".git", "objects", "info", "commit-graph")
+	data := must.Get(os.ReadFile(path))(t)
+	chunk := map[string]int{}
+	for i := range int(data[6]) {
+		entry := data[8+12*i:]
+		chunk[string(entry[:4])] = int(binary.BigEndian.Uint64(entry[4:]))
+	}
+	place := func(oid string) int { // of a commit among all, which are sorted
+		raw := must.Get(hex.DecodeString(oid))(t)
+		return (bytes.Index(data[chunk["OIDL"]:], raw)) / len(raw)
+	}
+	const record, parent = 36, 20
+	binary.BigEndian.PutUint32(data[chunk["CDAT"]+record*place(tip)+parent:], uint32(place(f.job.Base)))
+	must.Do(t, errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, data, 0o600)))
+	if r := f.publish(); r.Commits != 2 || !f.has("two.txt", "two") {
+		t.Errorf("%+v", r)
 	}
 }

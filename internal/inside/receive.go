@@ -76,7 +76,8 @@ func borrowAgain(j Job) {
 	name := filepath.Join(j.Workspace, ".git", "objects", "info", "alternates")
 	text, err := readUpTo(name, maxExclude)
 	objects := filepath.Join(j.Store, "objects")
-	if !j.All || j.Store == "" || err != nil || slices.Contains(strings.Split(text, "\n"), objects) {
+	if !j.All || j.Store == "" || err != nil || slices.Contains(strings.Split(text, "\n"), objects) ||
+		stays(filepath.Join(j.Workspace, ".git"), "objects/info/alternates") != nil {
 		return // a workspace without such a file borrows nothing
 	}
 	_ = whole.Write(name, []byte(text+objects+"\n"), 0o600)

@@ -32,6 +32,8 @@ func TestNothingOfARepositoryElsewhereIsChanged(t *testing.T) {
 		"refs": link("refs"), "refs/heads": link("refs/heads"), "refs/heads/main": link("refs/heads/main"),
 		"objects": link("objects"), "objects/pack": link("objects/pack"), "index": link("index"), "config": link("config"),
 		"packed-refs": link("packed-refs"), "HEAD": link("HEAD"), "logs": link("logs"), "logs/HEAD": link("logs/HEAD"),
+		"logs/refs": link("logs/refs"), "logs/refs/heads/main": link("logs/refs/heads/main"),
+		"objects/info": link("objects/info"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -45,8 +47,12 @@ func TestNothingOfARepositoryElsewhereIsChanged(t *testing.T) {
 			f.git(f.host, "pack-refs", "--all")
 			f.git(f.host, "branch", "loose")
 			f.write(f.host, ".git/index.lock", "")
+			f.write(f.host, ".git/refs/heads/main.lock", "")
+			f.write(f.host, ".git/objects/info/alternates", "")
 			f.write(f.host, ".git/refs/cco/x.lock", "")
 			must.Do(t, fifo(filepath.Join(host, "pipe")))
+			f.write(f.job.Workspace, "left.txt", "left")
+			f.job.Message, f.job.All = "Left", true
 			before := gittest.Fingerprint(t, host)
 			must.Do(t, lead(filepath.Join(f.job.Workspace, ".git"), host))
 			_ = Publish(t.Context(), f.job) // mostly it can't be read

@@ -1,6 +1,7 @@
 package inside
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +39,9 @@ func fillView(dir, theirs string, j Job) error {
 	}
 	for name, kind := range map[string]fs.FileMode{"objects": fs.ModeDir, "refs": fs.ModeDir, "logs": fs.ModeDir,
 		"worktrees": fs.ModeDir, "packed-refs": 0, "shallow": 0} {
+		if name == "shallow" && !j.Shallow {
+			continue // history that the agent cut itself would come in part, which quarantine refuses with all beside it
+		}
 		info, err := os.Lstat(filepath.Join(theirs, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && (name == "objects" || name == "refs"):
@@ -54,15 +58,36 @@ func fillView(dir, theirs string, j Job) error {
 		}
 	}
 	head, err := readSmall(filepath.Join(theirs, "HEAD"))
-	if err != nil || strings.TrimSpace(head) == "" {
+	if err != nil || !validHead(strings.TrimSpace(head)) {
 		head = "ref: refs/heads/" + j.Branch + "\n"
 	}
 	// What the user or the agent has excluded for this clone alone is no work.
 	exclude, _ := readUpTo(filepath.Join(theirs, "info", "exclude"), maxExclude)
-	return errors.Join(os.Mkdir(filepath.Join(dir, "info"), 0o700),
-		os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
-		os.WriteFile(filepath.Join(dir, "config"), []byte(coreText(j, false)), 0o600),
-		os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(exclude), 0o600))
+	err = errors.Join(os.MkdirAll(filepath.Join(dir, plain, "refs"), 0o700),
+		os.Symlink("../objects", filepath.Join(dir, plain, "objects")),
+		os.Symlink("../shallow", filepath.Join(dir, plain, "shallow")))
+	for _, dir := range []string{dir, filepath.Join(dir, plain)} {
+		err = errors.Join(err, os.Mkdir(filepath.Join(dir, "info"), 0o700),
+			os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head), 0o600),
+			os.WriteFile(filepath.Join(dir, "config"), []byte(coreText(j, false)), 0o600),
+			os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(exclude), 0o600))
+	}
+	return err
+}
+
+// plain is a repository in the view that has no refs.
+const plain = "plain"
+
+// plain shows the objects alone, for work with known commits: git waits for a FIFO among refs where it needs none.
+func (r repo) plain() repo {
+	r.gitDir = filepath.Join(r.gitDir, plain)
+	return r
 }
 
 const maxExclude = 1 << 20 // bytes
+
+// validHead says whether git takes a directory with such a HEAD for a repository. After a crash it may be zeros.
+func validHead(head string) bool {
+	_, err := hex.DecodeString(head)
+	return strings.HasPrefix(head, "ref: refs/") || err == nil && len(head) >= 40
+}

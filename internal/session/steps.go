@@ -73,7 +73,7 @@ func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store
 	job, err := json.Marshal(inside.Job{
 		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
 		Name: order.Name, Email: order.Email, Format: order.Format, Message: order.Message,
-		MaxFile: s.MaxFile,
+		MaxFile: s.MaxFile, Shallow: order.Shallow,
 	})
 	if err != nil {
 		return err
