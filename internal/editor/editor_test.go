@@ -296,14 +296,19 @@ while ! test -e $d/answer.txt; do sleep 0.05; done; cp $d/answer.txt answer.txt;
 		t.Errorf("the answer was %q\n%s", got, c.words())
 	}
 
+	// What stands in a form that was declined is no answer.
 	c.ask = func(string, json.RawMessage) any {
-		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}
+		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}, "action": "decline",
+			"content": map[string]string{"answer": "Red."}}
 	}
-	id := c.hello(r.Path("repo"), nil)
-	c.turn(id, asks)
-	c.turn(id, "Green.")
-	if got := r.Run("git", "show", "main:answer.txt"); got != "Green.\n" {
-		t.Errorf("the answer was %q\n%s", got, c.words())
+	for answer, can := range map[string]map[string]any{"Green.": nil,
+		"Grey.": {"elicitation": map[string]any{"form": map[string]any{}}}} {
+		id := c.hello(r.Path("repo"), can)
+		c.turn(id, asks)
+		c.turn(id, answer)
+		if got := r.Run("git", "show", "main:answer.txt"); got != answer+"\n" {
+			t.Errorf("the answer was %q\n%s", got, c.words())
+		}
 	}
 }
 
