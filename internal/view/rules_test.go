@@ -38,9 +38,9 @@ const rules = `(() => {
 		if (e.matches('.btn:not(.long)') && words.split(/\s+/).length > 3) say('says ' + words);
 		if (e.matches('.row') && Math.abs(high(e) - (phone ? 64 : 44)) > 1) say('is ' + high(e) + ' high');
 		const own = [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join('');
-		if (/\d/.test(own) && !s.fontVariantNumeric.includes('tabular-nums') && !e.closest('code, pre, .mono, kbd'))
+		if (/\d/.test(own) && !s.fontVariantNumeric.includes('tabular-nums') && !e.closest('code, pre, .mono, kbd, .diff'))
 			say('has figures of its own widths: ' + own);
-		if (e.matches('td, .row .meta > *, .days *') && /^[−+$\d.,%kM ]+$/.test(words) && s.textAlign !== 'right' &&
+		if (e.matches('td:not(.diff td), .row .meta > *') && /^[−+$\d.,%kM ]+$/.test(words) && s.textAlign !== 'right' &&
 			s.textAlign !== 'end') say('has figures to the left: ' + words);
 		if (e.matches('.row .n') && e.scrollWidth > e.clientWidth + 1) say('runs over with ' + words);
 		if (phone && e.matches('.btn, .in, select') && high(e) < 43.5) say('is ' + high(e) + ' high, for a finger');
