@@ -7,8 +7,8 @@ import (
 )
 
 // numbers are those of the lines that an agent counted, as they stand on the page.
-const numbers = `[...document.querySelectorAll('.item.words p')].filter(e => e.innerText.startsWith('line ')).
-	map(e => Number(e.innerText.slice(5)))`
+const numbers = `[...document.querySelectorAll('pre.lines')].flatMap(e => e.textContent.split('\n')).
+	filter(l => l.startsWith('line ')).map(l => Number(l.slice(5)))`
 
 // unbroken wants each line once, in order.
 func (b *browser) unbroken() {
@@ -71,7 +71,7 @@ func sessionPage(b *browser) {
 
 	b.types("Go on with a message", "# Sleep\n\n## Task 1: Sleep\n\n```sh\necho asleep\nsleep 600\n```\n")
 	b.press("Go on")
-	b.until("its words", "[...document.querySelectorAll('.item.words p')].some(e => e.innerText === 'asleep')")
+	b.until("its words", "[...document.querySelectorAll('pre.lines')].some(e => e.textContent.split('\\n').includes('asleep'))")
 	b.press("Stop")
 	b.press("No")
 	b.press("Stop")
