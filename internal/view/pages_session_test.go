@@ -71,7 +71,8 @@ func sessionPage(b *browser) {
 
 	b.types("Go on with a message", "# Sleep\n\n## Task 1: Sleep\n\n```sh\necho asleep\nsleep 600\n```\n")
 	b.press("Go on")
-	b.until("its words", "[...document.querySelectorAll('pre.lines')].some(e => e.textContent.split('\\n').includes('asleep'))")
+	b.until("its words",
+		"[...document.querySelectorAll('pre.lines')].some(e => e.textContent.split('\\n').includes('asleep'))")
 	b.press("Stop")
 	b.press("No")
 	b.press("Stop")
