@@ -149,12 +149,12 @@ func each(root *os.Root, dir string, do func(name string, info fs.FileInfo) erro
 }
 
 func list(root *os.Root, dir string) ([]string, error) {
-	if info, err := root.Lstat(dir); err != nil {
+	info, err := root.Lstat(dir)
+	if err == nil {
+		err = unclose(root, dir, info)
+	}
+	if err != nil {
 		return nil, err
-	} else if info.Mode().Perm()&0o500 != 0o500 {
-		if err := root.Chmod(dir, info.Mode().Perm()|0o700); err != nil {
-			return nil, err
-		}
 	}
 	f, err := root.Open(dir)
 	if err != nil {
@@ -162,6 +162,14 @@ func list(root *os.Root, dir string) ([]string, error) {
 	}
 	defer func() { _ = f.Close() }()
 	return f.Readdirnames(-1)
+}
+
+// unclose lets the owner of a directory into it.
+func unclose(root *os.Root, dir string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o500 == 0o500 {
+		return nil
+	}
+	return root.Chmod(dir, info.Mode().Perm()|0o700)
 }
 
 // open opens a plain file, which may be closed to its owner.
@@ -257,7 +265,7 @@ func same(from, to string) error {
 		case there.Mode().Type() != info.Mode().Type():
 			return differs
 		case info.IsDir():
-			return nil
+			return unclose(b, name, there)
 		case !info.Mode().IsRegular():
 			x, err := a.Readlink(name)
 			y, also := b.Readlink(name)
