@@ -9,9 +9,9 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a program in which the linker keeps every exported method, because a template could call any of them by
-// name: cco was 14 % larger with them, and each keeper had a megabyte more in memory. Temporal's SDK, in cco-cruise alone,
-// has them all kept.
+// Guards against a program in which the linker keeps every exported method, because a template could call any of them
+// by name: cco was 14 % larger with them, and each keeper had a megabyte more in memory. Temporal's SDK, in cco-cruise
+// alone, has them all kept.
 func TestNoTemplatesAreLinked(t *testing.T) {
 	data := must.Get(os.ReadFile(filepath.Join(build(t), "cco")))(t)
 	if bytes.Contains(data, []byte("text/template.(*Template).Execute")) {
