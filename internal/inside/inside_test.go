@@ -333,8 +333,9 @@ func TestWhatGitCannotReadStaysAsItIs(t *testing.T) {
 			must.Do(t, ruin(filepath.Join(f.job.Workspace, ".git")))
 			before := gittest.Fingerprint(t, f.job.Workspace)
 			f.job.lookTime = 500 * time.Millisecond
-			if err := Publish(t.Context(), f.job); err == nil {
-				t.Error("published without a word")
+			err := Publish(t.Context(), f.job)
+			if err == nil || name == "a pipe of alternates" && !strings.Contains(err.Error(), "than git makes") {
+				t.Errorf("published without a word, or after a wait: %v", err)
 			}
 			if after := gittest.Fingerprint(t, f.job.Workspace); !maps.Equal(before, after) {
 				t.Errorf("it has changed: %v, before %v", after, before)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -93,6 +94,9 @@ func (r repo) listed(ctx context.Context, head string) (all []found, lost []stri
 		oid, kind, _ := strings.Cut(kinds[min(i, len(kinds)-1)], " ") // a tag's target, in its place
 		i++
 		name := keptName(ref, oid)
+		if below(seen, name) { // packed refs may be a and a/b, of which a repository has only one
+			name = "other/" + oid
+		}
 		switch {
 		case ref == OutRef, ref == WipRef, seen[name], kind == "tree", kind == "blob":
 		case kind != "commit":
@@ -118,6 +122,16 @@ func (r repo) listed(ctx context.Context, head string) (all []found, lost []stri
 		all = append(all, found{fmt.Sprintf("stash/%d", i), fmt.Sprintf("stash@{%d}", i), oid})
 	}
 	return all, lost, err
+}
+
+// below says whether a name is below one of others.
+func below(names map[string]bool, name string) bool {
+	for name = path.Dir(name); name != "."; name = path.Dir(name) {
+		if names[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // outside names the worktrees that the agent made of its repository elsewhere, whose files stay there.

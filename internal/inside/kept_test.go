@@ -324,6 +324,29 @@ func TestNamesThatTheHostRefusesBecomeOthers(t *testing.T) {
 	}
 }
 
+// Guards against packed refs that no repository can have beside each other, and that would keep all else from coming.
+func TestRefsBelowEachOtherAreBrought(t *testing.T) {
+	f, w, head := workedIn(t)
+	tree := f.git(w, "rev-parse", "HEAD^{tree}")
+	packed := "# pack-refs with: sorted\n"
+	for _, name := range []string{"refs/heads/a", "refs/heads/a/b", "refs/heads/a/b/c", "refs/heads/main"} {
+		oid := head
+		if name != "refs/heads/main" {
+			oid = f.git(w, "commit-tree", tree, "-p", head, "-m", name)
+		}
+		packed += oid + " " + name + "\n"
+	}
+	must.Do(t, os.RemoveAll(filepath.Join(w, ".git/refs/heads/main")))
+	f.write(w, ".git/packed-refs", packed)
+	f.job.All = true
+	if r := f.publish(); r.Count != 3 || len(r.Lost) > 0 {
+		t.Errorf("%+v", r)
+	}
+	if got := f.got(); strings.Count(got, "refs/got/kept/") != 3 || !strings.Contains(got, "kept/heads/a") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Guards against losing sight of files that an agent put into a worktree outside its workspace, which nothing moves.
 func TestPublishNamesWorktreesOutside(t *testing.T) {
 	f := newFixture(t)

@@ -73,11 +73,11 @@ func borrow(half, objects string) error {
 // borrowAgain makes the store's objects visible in a workspace that comes from another box. If it can't, git says what
 // is missing.
 func borrowAgain(j Job) {
-	name := filepath.Join(j.Workspace, ".git", "objects", "info", "alternates")
+	name := filepath.Join(j.Workspace, ".git", borrowed)
 	text, err := readUpTo(name, maxExclude)
 	objects := filepath.Join(j.Store, "objects")
 	if !j.All || j.Store == "" || err != nil || slices.Contains(strings.Split(text, "\n"), objects) ||
-		stays(filepath.Join(j.Workspace, ".git"), "objects/info/alternates") != nil {
+		stays(filepath.Join(j.Workspace, ".git"), borrowed) != nil {
 		return // a workspace without such a file borrows nothing
 	}
 	_ = whole.Write(name, []byte(text+objects+"\n"), 0o600)

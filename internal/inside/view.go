@@ -38,7 +38,7 @@ func fillView(dir, theirs string, j Job) error {
 		return errors.Join(err, errors.New("it is not a directory"))
 	}
 	for name, kind := range map[string]fs.FileMode{"objects": fs.ModeDir, "refs": fs.ModeDir, "logs": fs.ModeDir,
-		"worktrees": fs.ModeDir, "packed-refs": 0, "shallow": 0} {
+		"worktrees": fs.ModeDir, "packed-refs": 0, "shallow": 0, borrowed: 0} {
 		if name == "shallow" && !j.Shallow {
 			continue // history that the agent cut itself would come in part, which quarantine refuses with all beside it
 		}
@@ -52,6 +52,9 @@ func fillView(dir, theirs string, j Job) error {
 			return err
 		case info.Mode().Type() != kind: // a link could lead to a repository of the user's
 			return fmt.Errorf("%s is something else than git makes", name)
+		}
+		if name == borrowed {
+			continue // it is shown with the objects
 		}
 		if err := os.Symlink(filepath.Join(theirs, name), filepath.Join(dir, name)); err != nil {
 			return err
@@ -74,6 +77,9 @@ func fillView(dir, theirs string, j Job) error {
 	}
 	return err
 }
+
+// borrowed names the places of further objects.
+const borrowed = "objects/info/alternates"
 
 // plain is a repository in the view that has no refs.
 const plain = "plain"
