@@ -53,8 +53,8 @@ func byEstimate(s store.Spend) string {
 	return fmt.Sprintf(" by an estimate of $%.2f, see docs/broker.md on prices", s.Cost)
 }
 
-// Left is what the door may let through: the run's own limit, or what is left of the day if that is less.
-func (l Limits) Left(day store.Spend) broker.Limits {
+// Remaining is what the door may let through: the run's own limit, or what is left of the day if that is less.
+func (l Limits) Remaining(day store.Spend) broker.Limits {
 	out := broker.Limits{Tokens: l.RunTokens, Cost: l.RunCost}
 	if rest := l.DayTokens - day.Tokens(); l.DayTokens > 0 && (out.Tokens == 0 || rest < out.Tokens) {
 		out.Tokens = max(1, rest)

@@ -51,7 +51,7 @@ func TestTheDoorGetsWhatIsLeftOfTheDay(t *testing.T) {
 		{"only of the day", Limits{DayCost: 50}, store.Spend{Cost: 20}, broker.Limits{Cost: 30}},
 		{"none", Limits{}, store.Spend{Cost: 20}, broker.Limits{}},
 	} {
-		if got := c.l.Left(c.day); got != c.want {
+		if got := c.l.Remaining(c.day); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

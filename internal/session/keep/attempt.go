@@ -30,8 +30,8 @@ type attempt struct {
 
 	// under the keeper's mutex
 	asked  string
-	soft   error    // why it was asked to end
-	timers []func() // stop what would end it
+	soft   error         // why it was asked to end
+	timers []*time.Timer // of what would end it
 }
 
 // hearing is a program's output. Both of its streams are read at once.
@@ -52,7 +52,7 @@ func (r *run) attempt(ctx context.Context) ending {
 	defer cancel(nil)
 	a := &attempt{run: r, cancel: cancel}
 	a.doorman.begin()
-	a.heard.decoder = r.agent.Events(event.Start{Before: r.before, Now: r.clock.Now})
+	a.heard.decoder = r.agent.Events(event.Start{Before: r.before, Now: time.Now})
 	r.mu.Lock()
 	r.now = a
 	limit := r.limit
@@ -101,7 +101,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 	last := a.doorman.explain(a.heard.decoder.End(exit))
 	if a.agent.Protocol {
 		a.settleDoor(ctx)
-		last = a.doorman.judge(last, a.clock.Now)
+		last = a.doorman.judge(last, time.Now)
 	}
 	a.transcript.AddEvent(last)
 	if last.Finished == nil {
@@ -218,13 +218,12 @@ func (a *attempt) wrapUp(cause error, notice time.Duration) {
 		return
 	}
 	a.soft = cause
-	force := a.clock.AfterFunc(notice+interruptTime, func() { a.cancel(cause) })
-	a.timers = append(a.timers, force)
+	a.timers = append(a.timers, time.AfterFunc(notice+interruptTime, func() { a.cancel(cause) }))
 	if notice == 0 {
 		a.interrupt()
 		return
 	}
-	a.timers = append(a.timers, a.clock.AfterFunc(notice, func() {
+	a.timers = append(a.timers, time.AfterFunc(notice, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.interrupt()
@@ -235,8 +234,8 @@ func (a *attempt) wrapUp(cause error, notice time.Duration) {
 func (a *attempt) dropTimers() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, stop := range a.timers {
-		stop()
+	for _, t := range a.timers {
+		t.Stop()
 	}
 	a.timers = nil
 	for len(a.signals) > 0 { // meant for this program, not for the next

@@ -137,7 +137,7 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits, b broker.Bu
 		k.doorman.entry(e)
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.rest.take(e, k.clock.Now())
+		k.rest.take(e, time.Now())
 	}
 	c.Dir, c.Inside, c.Log = k.Exchange(k.rec.ID), k.place.Exchange, k.NetFile(k.rec.ID)
 	return door.Open(ctx, c)

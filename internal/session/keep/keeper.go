@@ -36,7 +36,6 @@ type keeper struct {
 	program string // the agent's, "" to look for it on the box's PATH
 	binds   []box.Bind
 
-	clock      Clock
 	transcript *session.Transcript
 	signals    chan syscall.Signal
 	stopping   chan struct{}      // closed when a person asks the agent to end
@@ -65,7 +64,7 @@ func Run(ctx context.Context, s *session.Service, id string, listener net.Listen
 	if err != nil {
 		return err
 	}
-	k := &keeper{Service: s, clock: systemClock{}, transcript: t, signals: make(chan syscall.Signal, 4),
+	k := &keeper{Service: s, transcript: t, signals: make(chan syscall.Signal, 4),
 		stopping: make(chan struct{})}
 	agentCtx, kill := context.WithCancel(ctx)
 	defer kill()
@@ -234,7 +233,7 @@ func (k *keeper) handle(from *client, r session.Request) {
 	case "input":
 		k.typed = k.typed || r.Interrupt
 		if r.Interrupt || vt.IsEscape(r.Data) {
-			k.rest.escaped = k.clock.Now()
+			k.rest.escaped = time.Now()
 		}
 		if k.pty != nil {
 			k.pty.Type(r.Data)

@@ -71,7 +71,7 @@ func (k *keeper) takeTurn(ctx context.Context, conversation string, ended bool) 
 	}
 	k.mu.Lock()
 	k.turns.take(conversation, ended)
-	k.rest.turn(k.clock.Now())
+	k.rest.turn(time.Now())
 	k.typeSaid()
 	k.mu.Unlock()
 	k.recordRest(ctx)
@@ -81,7 +81,7 @@ func (k *keeper) takeTurn(ctx context.Context, conversation string, ended bool) 
 // processes beside it.
 func (k *keeper) lookForRest(ctx context.Context, busy bool) {
 	k.mu.Lock()
-	changed := k.rest.look(k.clock.Now(), busy, k.turns.seen != nil)
+	changed := k.rest.look(time.Now(), busy, k.turns.seen != nil)
 	k.typeSaid()
 	k.mu.Unlock()
 	if changed {
@@ -121,9 +121,9 @@ func (k *keeper) endAtRest() (why string) {
 	pty := k.pty
 	// The first may only clear what was typed, and CLIs want another soon after to be sure.
 	for n := range leavingKeys {
-		k.clock.AfterFunc(time.Duration(n)*keyPause, func() { pty.Type([]byte{ctrlC}) })
+		time.AfterFunc(time.Duration(n)*keyPause, func() { pty.Type([]byte{ctrlC}) })
 	}
-	k.clock.AfterFunc(interruptTime, k.kill)
+	time.AfterFunc(interruptTime, k.kill)
 	return ""
 }
 

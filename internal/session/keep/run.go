@@ -62,7 +62,7 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 		if r.lostConversation(end) {
 			continue
 		}
-		v := next(end.Finished, r.tried, r.patience(), r.clock.Now(), rand.Float64()) //nolint:gosec // it spreads tries
+		v := next(end.Finished, r.tried, r.patience(), time.Now(), rand.Float64()) //nolint:gosec // it spreads tries
 		if !v.Resume || end.decided() {
 			end.Why = v.Why
 			return end
@@ -104,7 +104,7 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.door, err = k.openDoor(ctx, limits.Left(today), r.share()); err != nil {
+	if r.door, err = k.openDoor(ctx, limits.Remaining(today), r.share()); err != nil {
 		return nil, err
 	}
 	r.meter = &meter{
@@ -117,8 +117,8 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	if k.order.Interactive {
 		idle = 0
 	}
-	r.idle = &stopwatch{clock: k.clock, limit: idle, expired: func() { r.stop(errIdle) }}
-	r.total = &stopwatch{clock: k.clock, limit: k.order.Timeout, expired: func() { r.stop(errTimedOut) }}
+	r.idle = &stopwatch{limit: idle, expired: func() { r.stop(errIdle) }}
+	r.total = &stopwatch{limit: k.order.Timeout, expired: func() { r.stop(errTimedOut) }}
 	program, binds := k.program, k.binds
 	r.binds = binds
 	r.task = agent.Task{
@@ -189,16 +189,16 @@ func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
 	r.tried.Failures++
 	r.tried.Waited += v.Wait
-	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, r.clock.Now()), v.Why,
+	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, time.Now()), v.Why,
 		nth(r.tried.Failures), maxTries)
 	r.step("%s", words)
 	r.recordReason(ctx, words)
 	r.total.hold()
 	defer r.total.run()
-	over := make(chan struct{})
-	defer r.clock.AfterFunc(v.Wait, func() { close(over) })()
+	over := time.NewTimer(v.Wait)
+	defer over.Stop()
 	select {
-	case <-over:
+	case <-over.C:
 		r.recordReason(ctx, "")
 		r.step("%s goes on", r.agent.Name())
 		return ending{}, true

@@ -46,7 +46,7 @@ func (k *keeper) listens() bool {
 // typeSaid types the first of what waits to be said, as a terminal pastes it. The rest follows at the next look or
 // turn. The caller holds the mutex.
 func (k *keeper) typeSaid() {
-	now := k.clock.Now()
+	now := time.Now()
 	if !k.atPrompt() || k.writer != nil { // it has begun, or somebody else sees to it
 		k.enters = 0
 	}
@@ -62,5 +62,5 @@ func (k *keeper) typeSaid() {
 	k.pty.Type(slices.Concat([]byte("\x1b[200~"), k.said[0], []byte("\x1b[201~")))
 	k.said = k.said[1:]
 	pty := k.pty
-	k.clock.AfterFunc(enterPause, func() { pty.Type([]byte{'\r'}) })
+	time.AfterFunc(enterPause, func() { pty.Type([]byte{'\r'}) })
 }

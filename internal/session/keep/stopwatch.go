@@ -5,34 +5,16 @@ import (
 	"time"
 )
 
-// Clock is where a keeper's time comes from, so that a test need not wait.
-type Clock interface {
-	Now() time.Time
-	// AfterFunc calls f once when d has passed, unless it is stopped before.
-	AfterFunc(d time.Duration, f func()) (stop func())
-}
-
-// systemClock is the real one.
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) AfterFunc(d time.Duration, f func()) func() {
-	t := time.AfterFunc(d, f)
-	return func() { t.Stop() }
-}
-
 // stopwatch calls expired when its time has passed. It stands still while it is held.
 type stopwatch struct {
-	clock   Clock
 	limit   time.Duration // 0 never ends
 	expired func()
 
-	mu     sync.Mutex
-	used   time.Duration // up to since
-	since  time.Time     // zero while it stands still
-	disarm func()
-	over   bool
+	mu    sync.Mutex
+	used  time.Duration // up to since
+	since time.Time     // zero while it stands still
+	timer *time.Timer
+	over  bool
 }
 
 // run lets it go on.
@@ -42,8 +24,8 @@ func (w *stopwatch) run() {
 	if w.limit == 0 || w.over || !w.since.IsZero() {
 		return
 	}
-	w.since = w.clock.Now()
-	w.arm()
+	w.since = time.Now()
+	w.timer = time.AfterFunc(max(0, w.limit-w.used), w.ring)
 }
 
 // hold makes it stand still: this time does not count against the agent.
@@ -53,9 +35,9 @@ func (w *stopwatch) hold() {
 	if w.since.IsZero() {
 		return
 	}
-	w.used += w.clock.Now().Sub(w.since)
+	w.used += time.Since(w.since)
 	w.since = time.Time{}
-	w.disarm()
+	w.timer.Stop()
 }
 
 // rang says that the time is over.
@@ -72,28 +54,20 @@ func (w *stopwatch) again() {
 	defer w.mu.Unlock()
 	w.used = 0
 	if !w.since.IsZero() {
-		w.since = w.clock.Now()
+		w.since = time.Now()
 	}
-}
-
-func (w *stopwatch) arm() {
-	w.disarm = w.clock.AfterFunc(max(0, w.limit-w.used), w.ring)
 }
 
 func (w *stopwatch) ring() {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.since.IsZero() || w.over {
-		w.mu.Unlock()
 		return
 	}
-	now := w.clock.Now()
-	w.used, w.since = w.used+now.Sub(w.since), now
-	if w.used < w.limit {
-		w.arm()
-		w.mu.Unlock()
+	if used := w.used + time.Since(w.since); used < w.limit {
+		w.timer.Reset(w.limit - used)
 		return
 	}
 	w.over = true
-	w.mu.Unlock()
-	w.expired()
+	go w.expired()
 }
