@@ -31,13 +31,18 @@ type Job struct {
 	Message string `json:"message,omitempty"`
 	// the size of the largest leftover file that is taken; 100 MiB by default
 	MaxFile int64 `json:"max_file,omitempty"`
-	NoWip   bool  `json:"no_wip,omitempty"`  // leave leftovers where they are
-	Whole   bool  `json:"whole,omitempty"`   // also what comes before the base, which the host no longer has
-	All     bool  `json:"all,omitempty"`     // also what is beside the branch
 	Shallow bool  `json:"shallow,omitempty"` // it was sent with its history cut
+	What
 
 	leftTime time.Duration // the time limit for leftovers
 	lookTime time.Duration // and for refs and HEAD
+}
+
+// What says what is published, if it is not the commits since the base and what was left uncommitted.
+type What struct {
+	NoWip bool `json:"no_wip,omitempty"` // leave leftovers where they are
+	Whole bool `json:"whole,omitempty"`  // also what comes before the base, which the host no longer has
+	All   bool `json:"all,omitempty"`    // also what is beside the branch
 }
 
 func (j Job) look() time.Duration { return cmp.Or(j.lookTime, lookTime) }

@@ -102,7 +102,7 @@ func TestPublishLeavesLargeFilesWhereTheyAre(t *testing.T) {
 			if got := g.Git("diff", "--name-status", "HEAD", r.Wip); got != "A\tleft.txt" {
 				t.Errorf("leftovers: %q", got)
 			}
-			if r = publishIn(t, g, Job{Base: base, NoWip: true}); r.Wip != "" || r.Bundle == nil || !r.NoWip {
+			if r = publishIn(t, g, Job{Base: base, What: What{NoWip: true}}); r.Wip != "" || r.Bundle == nil || !r.NoWip {
 				t.Errorf("without leftovers: %+v", r)
 			}
 		})

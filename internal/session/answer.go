@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/whole"
@@ -65,7 +64,7 @@ func (s HandOff) Answer(ctx context.Context, id string, write func(question stri
 	if was, err := s.ReadOrder(rec.ID); err == nil {
 		o.Budget = was.Budget
 	}
-	rec, err = s.startAgain(ctx, rec, o, func(order *Order, _ *box.Box, _ box.Driver) error {
+	rec, err = s.startAgain(ctx, rec, o, func(order *Order) error {
 		order.Prompt, order.Asked = answerPrompt(rec.Question, text), rec.Question
 		return nil
 	})

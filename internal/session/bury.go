@@ -42,11 +42,10 @@ const (
 	atHome     = "home"
 )
 
-func (s *Service) at(step string) error {
-	if s.Fault == nil {
-		return nil
+func (s *Service) at(step string) {
+	if s.Fault != nil {
+		s.Fault(step)
 	}
-	return s.Fault(step)
 }
 
 func (s *Service) yard() graveyard.Yard {
@@ -80,9 +79,7 @@ func (s Keeping) bury(ctx context.Context, list []store.Grave) error {
 	if err := s.Store.AddGraves(ctx, list...); err != nil {
 		return err
 	}
-	if err := s.at(atRecorded); err != nil {
-		return err
-	}
+	s.at(atRecorded)
 	return s.finishRemoving(ctx, list)
 }
 
@@ -112,18 +109,14 @@ func (s Keeping) finishRemoving(ctx context.Context, list []store.Grave) error {
 	if err := graveyard.Sync(dirs...); err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	if err := s.at(atSynced); err != nil {
-		return err
-	}
+	s.at(atSynced)
 	for _, g := range slices.Concat(done, empty) {
 		errs = append(errs, s.clear(ctx, g))
 	}
 	for _, g := range empty {
 		errs = append(errs, s.yard().Throw(s.yard().Grave(g.Name())))
 	}
-	if err := s.at(atCleared); err != nil {
-		return err
-	}
+	s.at(atCleared)
 	return errors.Join(append(errs, s.Store.SetGraves(ctx, store.Buried, done...),
 		s.Store.RemoveGraves(ctx, empty...))...)
 }
@@ -151,9 +144,7 @@ func (s Keeping) take(ctx context.Context, g store.Grave) (from string, err erro
 		if err := d.Halt(ctx, b, g.Session); err != nil {
 			return "", err
 		}
-		if err := s.at(atDead); err != nil {
-			return "", err
-		}
+		s.at(atDead)
 		here, ok := d.(box.Reachable)
 		if !ok {
 			err = s.pack(ctx, b, d, g, dir)
@@ -165,29 +156,28 @@ func (s Keeping) take(ctx context.Context, g store.Grave) (from string, err erro
 			return from, err
 		}
 	}
-	err = s.yard().Wipe(filepath.Join(dir, graveHome), roster.Private(), credentials())
-	if err = errors.Join(err, s.at(atWiped)); err != nil {
+	if err := s.yard().Wipe(filepath.Join(dir, graveHome), roster.Private(), credentials()); err != nil {
 		return from, err
 	}
+	s.at(atWiped)
 	if err := ignoreMissing(graveyard.MoveFile(s.orderFile(g.Session), filepath.Join(dir, graveOrder))); err != nil {
 		return from, err
 	}
-	return from, s.at(atOrdered)
+	s.at(atOrdered)
+	return from, nil
 }
 
 func (s Keeping) moveParts(from, dir string) error {
 	for _, name := range []string{graveWork, graveHome} {
 		to := filepath.Join(dir, name)
-		anew := name == graveHome && (graveyard.Has(to) || graveyard.Has(to+".kept"))
-		if anew || !graveyard.Has(filepath.Join(from, name)) {
+		remade := name == graveHome && (graveyard.Has(to) || graveyard.Has(to+".kept"))
+		if remade || !graveyard.Has(filepath.Join(from, name)) {
 			continue // nothing is there, or only what a return has made anew
 		}
 		if err := graveyard.Move(filepath.Join(from, name), to); err != nil {
 			return err
 		}
-		if err := s.at(atMoved); err != nil {
-			return err
-		}
+		s.at(atMoved)
 	}
 	return nil
 }
@@ -220,10 +210,9 @@ func (s Keeping) pack(ctx context.Context, b *box.Box, d box.Driver, g store.Gra
 		return errors.Join(fmt.Errorf("fetch its workspace: %w: %s", err, safetext.Line(words.String())),
 			os.Remove(f.Name()))
 	}
-	if err := os.Rename(f.Name(), to); err != nil {
-		return err
-	}
-	return s.at(atMoved)
+	err = os.Rename(f.Name(), to)
+	s.at(atMoved)
+	return err
 }
 
 // clear removes what a session has beside its grave.
@@ -250,24 +239,27 @@ func (s Keeping) Settle(ctx context.Context) {
 		return
 	}
 	for _, g := range list {
-		lock, err := s.keeperLock(g.Session)
-		if err != nil {
-			continue
-		}
-		// It may have been finished since.
-		now, err := s.graveNow(ctx, g)
-		switch {
-		case err != nil || now == nil:
-		case now.State == store.Raised:
-			err = s.finishRaising(ctx, *now)
-		case now.State == store.Removing:
-			err = s.finishRemoving(ctx, []store.Grave{*now})
-		}
-		if err != nil {
+		if err := s.settle(ctx, g); err != nil {
 			s.Warn("the removal of session %s was broken off and can't be finished: %v", g.Session, err)
 		}
-		_ = lock.Close()
 	}
+}
+
+func (s Keeping) settle(ctx context.Context, g store.Grave) error {
+	lock, err := s.keeperLock(g.Session)
+	if err != nil {
+		return nil //nolint:nilerr // another process is about it
+	}
+	defer func() { _ = lock.Close() }()
+	now, err := s.graveNow(ctx, g)
+	switch {
+	case err != nil || now == nil: // it was finished since
+	case now.State == store.Raised:
+		err = s.finishRaising(ctx, *now)
+	case now.State == store.Removing:
+		err = s.finishRemoving(ctx, []store.Grave{*now})
+	}
+	return err
 }
 
 func (s Keeping) graveNow(ctx context.Context, g store.Grave) (*store.Grave, error) {

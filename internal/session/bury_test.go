@@ -139,25 +139,35 @@ func (m *mourner) throwAway() error {
 // steps runs something once and gives the steps that it went through.
 func (m *mourner) steps(do func() error) (steps []string) {
 	m.t.Helper()
-	m.Fault = func(step string) error {
-		steps = append(steps, step)
-		return nil
-	}
+	m.Fault = func(step string) { steps = append(steps, step) }
 	must.Do(m.t, do())
 	m.Fault = nil
 	return steps
 }
 
+var errBrokenOff = errors.New("broken off")
+
+// killed is do's error, or that it was broken off.
+func killed(do func() error) (err error) {
+	defer func() {
+		if at := recover(); at == errBrokenOff {
+			err = errBrokenOff
+		} else if at != nil {
+			panic(at)
+		}
+	}()
+	return do()
+}
+
 // breakOff breaks something off at its nth step.
 func (m *mourner) breakOff(n int, do func() error) {
 	m.t.Helper()
-	m.Fault = func(string) error {
+	m.Fault = func(string) {
 		if n--; n < 0 {
-			return errBrokenOff
+			panic(errBrokenOff)
 		}
-		return nil
 	}
-	if err := do(); !errors.Is(err, errBrokenOff) {
+	if err := killed(do); !errors.Is(err, errBrokenOff) {
 		m.t.Errorf("it was not broken off: %v", err)
 	}
 	m.Fault = nil
@@ -273,23 +283,24 @@ func TestRandomKillsLoseNothing(t *testing.T) {
 	for i := range 100 {
 		when := fmt.Sprintf("kill %d with seed %d", i, seed)
 		n := random.IntN(14)
-		m.Fault = func(string) error {
+		m.Fault = func(string) {
 			if n--; n < 0 {
-				return errBrokenOff
+				panic(errBrokenOff)
 			}
-			return nil
 		}
-		m.Keeping().Settle(t.Context()) // as every start does
 		m.o.Box, m.o.Elsewhere = []string{"wt", "other"}[random.IntN(2)], random.IntN(2) == 0
-		var err error
-		switch random.IntN(3) {
-		case 0:
-			_, err = m.Keeping().Restore(t.Context(), m.id, m.o)
-		case 1:
-			_, err = m.Keeping().RestoreSession(t.Context(), m.id, m.o)
-		default:
-			err = m.throwAway()
-		}
+		err := killed(func() (err error) {
+			m.Keeping().Settle(t.Context()) // as every start does
+			switch random.IntN(3) {
+			case 0:
+				_, err = m.Keeping().Restore(t.Context(), m.id, m.o)
+			case 1:
+				_, err = m.Keeping().RestoreSession(t.Context(), m.id, m.o)
+			default:
+				err = m.throwAway()
+			}
+			return err
+		})
 		m.Fault = nil
 		var state *StateError
 		if err != nil && !errors.Is(err, errBrokenOff) && !errors.As(err, &state) {
@@ -338,13 +349,16 @@ func TestAStoreStaysAsLongAsItsGraves(t *testing.T) {
 
 func (m *mourner) breakOffDestroy() {
 	m.t.Helper()
-	m.Fault = func(step string) error {
+	m.Fault = func(step string) {
 		if step == atStored {
-			return errBrokenOff
+			panic(errBrokenOff)
 		}
-		return nil
 	}
-	if _, err := m.Keeping().DestroyBox(m.t.Context(), "wt", true); !errors.Is(err, errBrokenOff) {
+	destroy := func() error {
+		_, err := m.Keeping().DestroyBox(m.t.Context(), "wt", true)
+		return err
+	}
+	if err := killed(destroy); !errors.Is(err, errBrokenOff) {
 		m.t.Errorf("it was not broken off: %v", err)
 	}
 	m.Fault = nil

@@ -49,29 +49,13 @@ func (s Looking) Compare(ctx context.Context, id string, o PullOptions) (c Compa
 	if rec.Finished.After(rec.Started) {
 		c.Seconds = rec.Finished.Sub(rec.Started).Round(time.Millisecond).Seconds()
 	}
-	var sum git.Summary
-	if rec.State == store.Pulled {
-		repo, err := s.repository(ctx, rec, o.where())
-		if err != nil {
-			return c, err
-		}
-		if sum, err = repo.Summary(ctx, rec.Origin, rec.Tip); err == nil {
-			c.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: rec.Origin, Tip: rec.Tip})
-		}
-		if c.tip = rec.Tip; err != nil {
-			return c, err
-		}
-	} else {
-		o.DryRun, o.Partial, o.Gate = true, true, Gate{Policy: o.Gate.Policy}
-		r, err := s.HandOff().Pull(ctx, id, o)
-		if err != nil && !as[*gate.HeldError](err) && !as[git.StateError](err) {
-			return c, err
-		}
-		sum, c.Gate, c.tip = r.Summary, r.Gate, r.Tip
-	}
-	c.Commits, c.Files = len(sum.Commits)+sum.More, len(sum.Files)+sum.MoreFiles
-	c.Added, c.Deleted = sum.Added, sum.Deleted
-	return c, nil
+	err = s.Look(ctx, id, o, func(_ *git.Repo, made Changed) error {
+		sum := made.Summary
+		c.Commits, c.Files = len(sum.Commits)+sum.More, len(sum.Files)+sum.MoreFiles
+		c.Added, c.Deleted, c.Gate, c.tip = sum.Added, sum.Deleted, made.Gate, made.Tip
+		return nil
+	})
+	return c, err
 }
 
 // checkScript runs a command in a clone of a workspace's commit. Nothing that it writes is in the workspace.

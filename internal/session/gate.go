@@ -181,8 +181,7 @@ func lookBeside(ctx context.Context, q *quarantine.Repo, found quarantine.Found,
 	return all, nil
 }
 
-// side brings one thing that a session left beside its branch: from its workspace, or from a bundle that an earlier
-// version has put into the graveyard.
+// side brings one thing that a session left beside its branch.
 func (s HandOff) side(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
 	rec := r.Session
 	repo, err := s.repository(ctx, rec, o.where())
@@ -194,54 +193,39 @@ func (s HandOff) side(ctx context.Context, r PullResult, o PullOptions) (PullRes
 		return r, err
 	}
 	defer func() { _ = tree.Remove(dir) }()
-	files, err := s.beside(ctx, rec, o, dir)
-	if err != nil {
+	if err := s.publishBeside(ctx, rec, o, dir); err != nil {
 		return r, err
 	}
-	for _, file := range files {
-		var back Restored
-		err := s.exhume(ctx, repo, rec, file, s.quarantineDir(rec.ID), o, &back)
-		r.Gate = r.Gate.Merge(back.Gate)
-		if held, ok := errors.AsType[*gate.HeldError](err); ok {
-			if len(held.Refused) > 0 {
-				return r, fmt.Errorf("%w\nnothing of %s was brought\n%s", err, git.Quote(o.Side), afterRefusal(held, rec.ID))
-			}
-			return r, fmt.Errorf("%w\nnothing of %s was brought; take it with `cco box pull %s --side %s %s`", err,
-				git.Quote(o.Side), rec.ID, git.Quote(o.Side), held.Flag())
-		}
-		if err != nil {
-			return r, fmt.Errorf("bring %s: %w", git.Quote(o.Side), err)
-		}
-		if len(back.Refs) > 0 {
-			r.Side = back.Refs[0]
-			return r, nil
-		}
+	var back Restored
+	if file := filepath.Join(dir, inside.RestBundle); graveyard.Has(file) {
+		err = s.exhume(ctx, repo, rec, file, s.quarantineDir(rec.ID), o, &back)
 	}
-	return r, &StateError{ID: rec.ID, State: rec.State, Why: "it left nothing called " + git.Quote(o.Side) +
-		" beside its branch"}
+	r.Gate = r.Gate.Merge(back.Gate)
+	held, ok := errors.AsType[*gate.HeldError](err)
+	switch {
+	case ok && len(held.Refused) > 0:
+		return r, fmt.Errorf("%w\nnothing of %s was brought\n%s", err, git.Quote(o.Side), afterRefusal(held, rec.ID))
+	case ok:
+		return r, fmt.Errorf("%w\nnothing of %s was brought; take it with `cco box pull %s --side %s %s`", err,
+			git.Quote(o.Side), rec.ID, git.Quote(o.Side), held.Flag())
+	case err != nil:
+		return r, fmt.Errorf("bring %s: %w", git.Quote(o.Side), err)
+	case len(back.Refs) == 0:
+		return r, &StateError{ID: rec.ID, State: rec.State, Why: "it left nothing called " + git.Quote(o.Side) +
+			" beside its branch"}
+	}
+	r.Side = back.Refs[0]
+	return r, nil
 }
 
-// beside gives bundles of what a session has beside its branch.
-func (s HandOff) beside(ctx context.Context, rec store.Session, o PullOptions, dir string) (files []string,
-	err error) {
-	graves, err := s.Graveyard(ctx, rec.ID)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range slices.Backward(graves) { // the newest first
-		if g.What == GraveBeside {
-			files = append(files, g.File)
-		}
-	}
-	if !graveyard.Has(s.orderFile(rec.ID)) {
-		if len(files) == 0 {
-			return nil, s.removed(ctx, rec)
-		}
-		return files, nil
+// publishBeside copies bundles of all that a session has left to a directory.
+func (s HandOff) publishBeside(ctx context.Context, rec store.Session, o PullOptions, dir string) error {
+	if err := s.removed(ctx, rec); err != nil {
+		return err
 	}
 	lock, err := s.lockSoon(ctx, rec.ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = lock.Close() }()
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
@@ -251,8 +235,5 @@ func (s HandOff) beside(ctx context.Context, rec store.Session, o PullOptions, d
 	if rec.State == store.Pulled {
 		err = errors.Join(err, tree.Remove(s.Exchange(rec.ID)))
 	}
-	if file := filepath.Join(dir, inside.RestBundle); graveyard.Has(file) {
-		files = slices.Insert(files, 0, file)
-	}
-	return files, err
+	return err
 }

@@ -166,10 +166,11 @@ func (l Left) nowhereElse() string {
 	return strings.TrimPrefix(words+"; "+strconv.Itoa(l.Count)+" more beside its branch", "; ")
 }
 
-// leftBy says what each session has left, and what of that exists nowhere else. enter gives the box of one that has to
-// be inspected.
-func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter func(name string) (*box.Box, box.Driver,
-	error)) ([]Left, error) {
+// enter gives a box in which a workspace has to be inspected.
+type enter func(ctx context.Context, name string) (*box.Box, box.Driver, error)
+
+// leftBy says what each session has left, and what of that exists nowhere else.
+func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter enter) ([]Left, error) {
 	all, repos := make([]Left, len(list)), map[string][]string{}
 	for i, v := range list {
 		if err := ctx.Err(); err != nil {
@@ -181,7 +182,7 @@ func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter func(na
 			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
 				continue // it was removed, only looked at another's, or no agent ever worked there
 			}
-			if b, d, err := enter(v.Box); err != nil {
+			if b, d, err := enter(ctx, v.Box); err != nil {
 				l = Left{Failed: err.Error()}
 			} else {
 				l = s.inspect(ctx, b, d, v)
@@ -213,7 +214,7 @@ func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter func(na
 
 // since compares what was pulled of a session with what it has left now: what that is, the session as it has to be
 // pulled, and whether there is anything new. The box is entered only if something was started in the session since.
-func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l Left, now store.Session, anew bool,
+func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l Left, now store.Session, more bool,
 	err error) {
 	now = rec
 	if _, err := s.Boxes.Record(rec.Box); err != nil {
@@ -235,7 +236,7 @@ func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l
 		now.Repo = repo.Top
 	}
 	var shut error
-	all, err := s.leftBy(ctx, []store.Session{now}, func(name string) (b *box.Box, d box.Driver, _ error) {
+	all, err := s.leftBy(ctx, []store.Session{now}, func(ctx context.Context, name string) (b *box.Box, d box.Driver, _ error) {
 		b, d, shut = s.Boxes.Ready(ctx, name)
 		return b, d, shut
 	})
@@ -248,14 +249,14 @@ func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l
 			"can't be read: %s", rec.ID, l.Failed)
 	}
 	head, wip := l.Commits, l.Uncommitted
-	anew = l.Failed != "" || head.OID != "" && head.OID != rec.Base || !o.NoWip && wip.OID != "" && wip.OID != rec.Wip
+	more = l.Failed != "" || head.OID != "" && head.OID != rec.Base || !o.NoWip && wip.OID != "" && wip.OID != rec.Wip
 	if repo == nil {
-		if anew {
+		if more {
 			err = lost
 		}
-		return l, now, anew, err
+		return l, now, more, err
 	}
-	if anew = anew || head.New || wip.New && !o.NoWip; !anew {
+	if more = more || head.New || wip.New && !o.NoWip; !more {
 		return l, now, false, nil
 	}
 	has, err := repo.Reachable(ctx, []string{rec.Base})

@@ -57,6 +57,9 @@ func (s Looking) Unexamined(ctx context.Context, id string, o PullOptions,
 	if rec.State == store.Pulled {
 		return pulled(ctx, repo, rec, read)
 	}
+	if err := s.HandOff().removed(ctx, rec); err != nil {
+		return err
+	}
 	lock, err := s.lock(id, pullLock)
 	if err != nil {
 		return err

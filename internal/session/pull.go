@@ -116,9 +116,6 @@ func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (Pull
 		return PullResult{}, err
 	}
 	defer func() { _ = lock.Close() }()
-	if err := s.old(rec); err != nil {
-		return PullResult{}, err
-	}
 	if rec, err = s.await(ctx, id, o); err != nil {
 		return PullResult{}, err
 	}
@@ -129,8 +126,8 @@ func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (Pull
 	if rec.State == store.Pulled {
 		r := PullResult{Session: rec, Again: true, Base: rec.Base, Tip: rec.Tip, Branch: rec.Branch,
 			Arrived: Arrived{Ref: "refs/cco/" + id}}
-		l, now, anew, err := s.since(ctx, rec, o)
-		if err != nil || !anew {
+		l, now, more, err := s.since(ctx, rec, o)
+		if err != nil || !more {
 			r.Lost, r.Left = l.Lost, o.NoWip && l.Uncommitted.OID != "" && l.Uncommitted.OID != rec.Wip
 			if o.WithWip && rec.Wip != "" {
 				r.WipRef = r.Ref + "-wip"
@@ -285,7 +282,7 @@ func (s HandOff) published(ctx context.Context, rec store.Session, noWip bool) (
 	}
 	s.Report("publishing what session %s left", rec.ID)
 	if noWip {
-		err = s.publishAs(ctx, b, d, rec, "publish-commits") // uncommitted work stays in the workspace
+		err = s.publishAs(ctx, b, d, rec, inside.What{NoWip: true}) // uncommitted work stays in the workspace
 	} else {
 		err = s.Publish(ctx, b, d, rec)
 	}
@@ -308,7 +305,7 @@ func (s HandOff) publishWhole(ctx context.Context, rec store.Session) error {
 		return err
 	}
 	s.Report("your repository no longer has the commit that session %s began with: bringing it again", rec.ID)
-	return s.publishAs(ctx, b, d, rec, "publish-whole")
+	return s.publishAs(ctx, b, d, rec, inside.What{Whole: true})
 }
 
 // beyond adds to an error about size which setting it is, and how to leave out uncommitted work.

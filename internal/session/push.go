@@ -93,8 +93,8 @@ func (s *Service) shownAs(o PushOptions) Run {
 
 // refresh updates a box that another version of cco provisioned: its instructions to agents would be out of date.
 func (s HandOff) refresh(ctx context.Context, b *box.Box) error {
-	anew, err := s.Boxes.Refresh(ctx, b, s.Report)
-	if anew && err == nil {
+	refreshed, err := s.Boxes.Refresh(ctx, b, s.Report)
+	if refreshed && err == nil {
 		s.Report("box %s had the instructions of another cco; it has been provisioned anew", b.Name)
 	}
 	return err

@@ -115,7 +115,7 @@ func (s HandOff) Lend(ctx context.Context, id, commit string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = s.receive(ctx, b, d, rec, p, "lend", s.Report); err != nil {
+	if _, err = s.receive(ctx, b, d, rec, p, stepLend, s.Report); err != nil {
 		return fmt.Errorf("send %s to the box: %w", git.Short(commit), err)
 	}
 	return s.Store.MarkSent(ctx, rec.Box, rec.RepoKey, commit, s.Now())

@@ -118,19 +118,13 @@ func (s Keeping) publishGrave(ctx context.Context, rec store.Session, g store.Gr
 	if g.State != store.Removing {
 		return err // nothing has been moved
 	}
-	if errors.Is(err, errBrokenOff) {
-		return err
-	}
 	return errors.Join(err, s.finishRemoving(context.WithoutCancel(ctx), []store.Grave{g}))
 }
-
-// errBrokenOff is how tests break off what a killed process would have broken off.
-var errBrokenOff = errors.New("broken off")
 
 // copyPublished publishes everything that a raised workspace has, and copies it out of its reach.
 func (s HandOff) copyPublished(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, o PullOptions,
 	dir string, r *Restored) error {
-	if err := s.publishAs(ctx, b, d, rec, "publish-all"); err != nil {
+	if err := s.publishAs(ctx, b, d, rec, inside.What{All: true}); err != nil {
 		return err
 	}
 	pub, err := s.readResult(rec)
@@ -150,7 +144,8 @@ func (s HandOff) copyPublished(ctx context.Context, b *box.Box, d box.Driver, re
 			return err
 		}
 	}
-	return s.at(atOut)
+	s.at(atOut)
+	return nil
 }
 
 // raise puts a grave's workspace into a box: its own, or the one that the user names.
@@ -167,9 +162,7 @@ func (s Keeping) raise(ctx context.Context, rec store.Session, g store.Grave, o 
 	if err := s.lendStore(b, d, g); err != nil {
 		return nil, nil, g, err
 	}
-	if err := s.at(atStored); err != nil {
-		return nil, nil, g, err
-	}
+	s.at(atStored)
 	now := g
 	now.Box, now.BoxMade, now.State = b.Name, b.Created, store.Removing
 	if err := s.Store.SetGraves(ctx, store.Removing, now); err != nil {
@@ -183,9 +176,7 @@ func (s Keeping) raise(ctx context.Context, rec store.Session, g store.Grave, o 
 			return nil, nil, now, err
 		}
 	}
-	if err := s.at(atRecorded); err != nil {
-		return nil, nil, now, err
-	}
+	s.at(atRecorded)
 	if err := s.putIntoBox(ctx, b, d, now); err != nil {
 		return nil, nil, now, err
 	}
@@ -208,7 +199,7 @@ func (s Keeping) lendBase(ctx context.Context, b *box.Box, d box.Driver, rec sto
 	}
 	p, err := d.Prepare(ctx, b, rec.ID)
 	if err == nil {
-		_, err = s.HandOff().receive(ctx, b, d, rec, p, "lend", s.Report)
+		_, err = s.HandOff().receive(ctx, b, d, rec, p, stepLend, s.Report)
 	}
 	return err
 }
@@ -249,14 +240,13 @@ func (s Keeping) putIntoBox(ctx context.Context, b *box.Box, d box.Driver, g sto
 	} else if err := s.unpackInto(ctx, b, d, g, filepath.Join(dir, gravePack)); err != nil {
 		return err
 	}
-	if err := s.at(atRaised); err != nil {
-		return err
-	}
+	s.at(atRaised)
 	data, err := os.ReadFile(filepath.Join(dir, graveOrder))
 	if err == nil {
 		err = whole.Write(s.orderFile(g.Session), data, 0o600)
 	}
-	return errors.Join(err, s.at(atOrdered))
+	s.at(atOrdered)
+	return err
 }
 
 // unpackInto fills a workspace in another machine.
@@ -284,13 +274,13 @@ func (s Keeping) RestoreSession(ctx context.Context, id string, o PullOptions) (
 	b, d, now, err := s.raise(ctx, rec, g, o)
 	if err == nil {
 		// It makes the workspace find its objects in this box. A broken one comes back as it was.
-		if err := s.HandOff().publishAs(ctx, b, d, rec, "publish-all"); err != nil {
+		if err := s.HandOff().publishAs(ctx, b, d, rec, inside.What{All: true}); err != nil {
 			s.Warn("the workspace of session %s can't be published: %s", id, FirstLine(err.Error()))
 		}
 		err = ctx.Err()
 	}
 	if err != nil {
-		if now.State == store.Removing && !errors.Is(err, errBrokenOff) {
+		if now.State == store.Removing {
 			err = errors.Join(err, s.finishRemoving(context.WithoutCancel(ctx), []store.Grave{now}))
 		}
 		return r, err
@@ -298,9 +288,7 @@ func (s Keeping) RestoreSession(ctx context.Context, id string, o PullOptions) (
 	if err := errors.Join(s.Forget(id), s.Store.SetGraves(ctx, store.Raised, now)); err != nil {
 		return r, err
 	}
-	if err := s.at(atRaised); err != nil {
-		return r, err
-	}
+	s.at(atRaised)
 	r.Box = b.Name
 	return r, s.finishRaising(ctx, now)
 }
@@ -340,9 +328,7 @@ func (s Keeping) finishRaising(ctx context.Context, g store.Grave) error {
 			if err := graveyard.Replace(from, home, name); err != nil {
 				return fmt.Errorf("put %s back: %w", to, err)
 			}
-			if err := s.at(atHome); err != nil {
-				return err
-			}
+			s.at(atHome)
 		}
 	}
 	return errors.Join(s.yard().Throw(dir), s.Store.RemoveGraves(ctx, g))

@@ -45,8 +45,8 @@ type Service struct {
 	MaxFile int64
 	// Graves says how long what was removed stays. If it is nil, it stays.
 	Graves *Graves
-	// Fault is for tests: it is asked at every step of a removal and of a return from the graveyard.
-	Fault func(step string) error
+	// Fault is for tests: it is called at every step of a removal and of a return from the graveyard, and may panic.
+	Fault func(step string)
 
 	Report box.Report // progress
 	Warn   box.Report

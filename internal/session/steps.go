@@ -18,6 +18,13 @@ import (
 	"github.com/cco-dev/cco/internal/tree"
 )
 
+// The steps that cco-box does in a box.
+const (
+	stepReceive = "receive"
+	stepLend    = "lend"
+	stepPublish = "publish"
+)
+
 // PublishTime bounds publishing, which a hostile workspace could prolong.
 const PublishTime = 10 * time.Minute
 
@@ -25,7 +32,7 @@ const PublishTime = 10 * time.Minute
 func (s HandOff) Receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place,
 	shallow bool, step box.Report) (box.Place, error) {
 	step("cloning into %s", p.Workspace)
-	p, err := s.receive(ctx, b, d, rec, p, "receive", step)
+	p, err := s.receive(ctx, b, d, rec, p, stepReceive, step)
 	if err != nil {
 		return p, fmt.Errorf("clone into the box: %w", err)
 	}
@@ -38,7 +45,7 @@ func (s HandOff) Receive(ctx context.Context, b *box.Box, d box.Driver, rec stor
 // receive has the box take what was sent, and sends everything if the box lacks what that builds on.
 func (s HandOff) receive(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, what string,
 	step box.Report) (box.Place, error) {
-	err := s.inside(ctx, b, d, rec, p, what, true)
+	err := s.inside(ctx, b, d, rec, p, what, inside.What{})
 	if proc.Code(err) == inside.LacksStatus {
 		step("sending everything: the box no longer has what it had")
 		if err := s.Store.ForgetSent(ctx, rec.Box, rec.RepoKey); err != nil {
@@ -50,7 +57,7 @@ func (s HandOff) receive(ctx context.Context, b *box.Box, d box.Driver, rec stor
 		if p, err = d.Prepare(ctx, b, rec.ID); err != nil {
 			return p, err
 		}
-		err = s.inside(ctx, b, d, rec, p, what, true)
+		err = s.inside(ctx, b, d, rec, p, what, inside.What{})
 	}
 	if err != nil {
 		return p, err
@@ -63,9 +70,9 @@ func (s HandOff) receive(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	return p, nil
 }
 
-// inside runs one of cco's own steps in the box.
+// inside runs one of cco's own steps in the box. What is for publishing.
 func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, p box.Place, step string,
-	fill bool) error {
+	what inside.What) error {
 	order, err := s.ReadOrder(rec.ID)
 	if err != nil {
 		return err
@@ -73,14 +80,15 @@ func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store
 	job, err := json.Marshal(inside.Job{
 		Session: rec.ID, Workspace: p.Workspace, Exchange: p.Exchange, Store: p.Store, Branch: rec.Branch, Base: rec.Base,
 		Name: order.Name, Email: order.Email, Format: order.Format, Message: order.Message,
-		MaxFile: s.MaxFile, Shallow: order.Shallow,
+		MaxFile: s.MaxFile, Shallow: order.Shallow, What: what,
 	})
 	if err != nil {
 		return err
 	}
 	return d.Run(ctx, b, box.Exec{
-		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Own: true, Repo: rec.RepoKey, Fill: fill,
-		Dir: "/", // an agent may have closed its workspace
+		Session: rec.ID, Argv: []string{p.Tool, step}, Stdin: bytes.NewReader(job), Own: true, Repo: rec.RepoKey,
+		Fill: step != stepPublish,
+		Dir:  "/", // an agent may have closed its workspace
 	})
 }
 
@@ -88,7 +96,7 @@ func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store
 func (s HandOff) Publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	err := s.startLook(rec.ID)
 	if err == nil {
-		err = s.publishAs(ctx, b, d, rec, "publish")
+		err = s.publishAs(ctx, b, d, rec, inside.What{})
 	}
 	// A failure that the workspace did not cause says nothing about what is in it.
 	if ctx.Err() == nil && (err == nil || as[*UnreadableError](err)) {
@@ -97,8 +105,8 @@ func (s HandOff) Publish(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	return err
 }
 
-// publishAs publishes in one of the ways that cco-box knows.
-func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, step string) error {
+// publishAs writes what is asked for into the exchange directory.
+func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, what inside.What) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
 	if err := errors.Join(s.halt(ctx, b, d, rec.ID), s.reopen(rec.ID)); err != nil {
@@ -106,7 +114,7 @@ func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec st
 	}
 	p, err := d.Prepare(ctx, b, rec.ID)
 	if err == nil {
-		err = s.inside(ctx, b, d, rec, p, step, false)
+		err = s.inside(ctx, b, d, rec, p, stepPublish, what)
 	}
 	if as[*proc.ExitError](err) {
 		why := err.Error()

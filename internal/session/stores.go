@@ -40,7 +40,8 @@ func (s Keeping) keepStores(ctx context.Context, b *box.Box, d box.Driver) error
 			return fmt.Errorf("keep what its sessions borrow: %w", err)
 		}
 	}
-	return s.at(atStored)
+	s.at(atStored)
+	return nil
 }
 
 // lendStore gives a box the objects that a grave's workspace borrows, if they are in the graveyard.

@@ -65,7 +65,6 @@ type Transcript struct {
 	mu     sync.Mutex
 	file   *os.File
 	size   int64
-	index  index
 	more   chan struct{} // closed and replaced at each append
 	closed bool
 	full   bool
@@ -81,9 +80,7 @@ func OpenTranscript(path string, now func() time.Time) (*Transcript, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	t := &Transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}
-	t.index.open(path, f, size)
-	return t, nil
+	return &Transcript{now: now, most: maxTranscript, file: f, size: size, more: make(chan struct{})}, nil
 }
 
 // endLine ends the last line of a keeper that was killed while it wrote: the next event would be lost with it.
@@ -161,7 +158,6 @@ func (t *Transcript) write(e Event) {
 	if err != nil {
 		return
 	}
-	t.index.note(t.size, e.At)
 	n, _ := t.file.Write(append(line, '\n'))
 	t.size += int64(n)
 }
@@ -174,7 +170,6 @@ func (t *Transcript) Close() error {
 	}
 	t.closed = true
 	close(t.more)
-	t.index.close()
 	return t.file.Sync()
 }
 
@@ -206,11 +201,21 @@ func (t *Transcript) CopyTo(w io.Writer, stop <-chan struct{}) error {
 
 // ReadEvents calls each for the events in r, until it ends. It skips lines that are no events.
 func ReadEvents(r io.Reader, each func(Event) error) error {
-	return eachLine(r, func(_ int64, line []byte) error {
-		var e Event
-		if json.Unmarshal(line, &e) != nil { // or cut short
+	lines := event.NewReader(r)
+	for {
+		line, _, err := lines.Next()
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		return each(e)
-	})
+		if err != nil {
+			return err
+		}
+		var e Event
+		if json.Unmarshal(line, &e) != nil { // or cut short
+			continue
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
 }

@@ -175,13 +175,13 @@ func (s HandOff) beginTurn(ctx context.Context, rec store.Session, t Turn) (stor
 		before = was.Before // it is the same turn, begun again
 	}
 	o := PushOptions{Run: t.Run, Agent: t.Agent, Model: t.Model}
-	return s.startAgain(ctx, rec, o, func(o *Order, b *box.Box, d box.Driver) (err error) {
+	return s.startAgain(ctx, rec, o, func(o *Order) error {
 		o.Again, o.Before = true, before
-		return s.fillOrder(o, rec.ID, t, b, d)
+		return s.fillOrder(o, rec.ID, t)
 	})
 }
 
-func (s HandOff) fillOrder(o *Order, id string, t Turn, b *box.Box, d box.Driver) (err error) {
+func (s HandOff) fillOrder(o *Order, id string, t Turn) (err error) {
 	o.Key, o.Phase, o.Env, o.Message = t.Key, t.Phase, t.Env, t.Message
 	o.Title, o.Prompt, o.Fresh = t.Title, t.Prompt, true
 	o.Plan, err = s.placePlan(id, plan{text: []byte(t.Plan)})
@@ -221,7 +221,7 @@ func (s HandOff) newLook(ctx context.Context, id string, t Turn) (store.Session,
 	if err := os.MkdirAll(s.Exchange(id), 0o700); err != nil {
 		return rec, err
 	}
-	if err := s.fillOrder(&order, id, t, b, d); err != nil {
+	if err := s.fillOrder(&order, id, t); err != nil {
 		return rec, err
 	}
 	rec.Plan = order.Plan

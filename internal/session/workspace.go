@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
@@ -41,7 +42,7 @@ func (s HandOff) Workspace(ctx context.Context, o WorkspaceOptions) (store.Sessi
 	if err != nil {
 		return rec, err
 	}
-	if !rec.Started.IsZero() && s.hasWorkspace(ctx, b, d, rec) {
+	if s.workspaceHead(ctx, b, d, rec) != "" {
 		return rec, nil
 	}
 	s.Report("the workspace of %s is gone; it is made anew", rec.ID)
@@ -101,12 +102,6 @@ func (s HandOff) readyBox(ctx context.Context, name string) (*box.Box, box.Drive
 		return nil, nil, &UnguardedError{Box: name}
 	}
 	return b, d, nil
-}
-
-func (s HandOff) hasWorkspace(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) bool {
-	return s.Forget(rec.ID) == nil &&
-		d.Run(ctx, b, box.Exec{Session: rec.ID, Own: true, Argv: []string{"git", "rev-parse", "--verify", "--quiet", "HEAD"},
-			Repo: rec.RepoKey}) == nil
 }
 
 func (s HandOff) newWorkspace(ctx context.Context, o WorkspaceOptions) (store.Session, error) {
@@ -206,12 +201,9 @@ type Collected struct {
 // commits are at refs/cco/<id>. It can be repeated. Since is the last commit that others have seen: an agent may
 // rewrite only what came after it.
 func (s HandOff) Collect(ctx context.Context, id, since string, o PullOptions) (Collected, error) {
-	rec, err := s.Get(ctx, id)
+	rec, err := s.atRest(ctx, id)
 	if err != nil {
 		return Collected{}, err
-	}
-	if rec.Live() {
-		return Collected{}, &StateError{ID: id, State: rec.State, Why: "it is still at work"}
 	}
 	repo, err := s.repository(ctx, rec, where{})
 	if err != nil {
@@ -338,29 +330,31 @@ func (s Keeping) RemoveWorkspace(ctx context.Context, id string, force bool) (bu
 	if err != nil {
 		return nil, err
 	}
-	if rec.Live() {
-		if err := s.Kill(ctx, id); err != nil {
-			return nil, err
-		}
+	list, err := s.List(ctx, rec.Box)
+	if err != nil {
+		return nil, err
 	}
-	b, d, err := s.HandOff().readyBox(ctx, rec.Box)
+	looks := slices.DeleteFunc(list, func(v store.Session) bool {
+		o, err := s.ReadOrder(v.ID)
+		return err != nil || o.View != id
+	})
+	list = append([]store.Session{rec}, looks...)
+	if err := s.endAll(ctx, list, true); err != nil {
+		return nil, err
+	}
+	_, _, err = s.HandOff().readyBox(ctx, rec.Box)
 	if as[*box.NotFoundError](err) {
 		return nil, nil // it went with its box
 	}
 	if err != nil {
 		return nil, err
 	}
-	looks, err := s.looksAt(ctx, id, rec.Box)
-	if err != nil {
-		return nil, err
-	}
-	list := append([]store.Session{rec}, looks...)
-	all, err := s.HandOff().leftBy(ctx, list, func(string) (*box.Box, box.Driver, error) { return b, d, nil })
+	all, err := s.HandOff().leftBy(ctx, list, s.Boxes.Ready)
 	if err != nil {
 		return nil, err
 	}
 	if why := all[0].refusal(); why != "" && !force {
-		return nil, &UnsavedError{Box: b.Name, Work: []Unsaved{{ID: id, Why: why, pull: len(all[0].work()) > 0}}}
+		return nil, &UnsavedError{Box: rec.Box, Work: []Unsaved{{ID: id, Why: why, pull: len(all[0].work()) > 0}}}
 	}
 	if buried, err = s.buryAll(ctx, list, all); err != nil {
 		return buried, err
@@ -369,27 +363,4 @@ func (s Keeping) RemoveWorkspace(ctx context.Context, id string, force bool) (bu
 		err = errors.Join(err, s.dropTranscript(v.ID))
 	}
 	return buried, errors.Join(err, s.Expire(ctx))
-}
-
-// looksAt lists the sessions that looked at a workspace, and ends them.
-func (s Keeping) looksAt(ctx context.Context, id, boxName string) (looks []store.Session, err error) {
-	list, err := s.List(ctx, boxName)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range list {
-		if o, err := s.ReadOrder(v.ID); err != nil || o.View != id {
-			continue
-		}
-		if v.Live() {
-			if err := s.Kill(ctx, v.ID); err != nil {
-				return nil, err
-			}
-			if v, err = s.Get(ctx, v.ID); err != nil {
-				return nil, err
-			}
-		}
-		looks = append(looks, v)
-	}
-	return looks, nil
 }

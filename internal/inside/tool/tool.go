@@ -62,30 +62,15 @@ func Main(args []string) int {
 		return onJob(inside.Lend)
 	case "publish":
 		return onJob(inside.Publish)
-	case "publish-commits":
-		return onJob(func(ctx context.Context, j inside.Job) error {
-			j.NoWip = true
-			return inside.Publish(ctx, j)
-		})
-	case "publish-whole":
-		return onJob(func(ctx context.Context, j inside.Job) error {
-			j.Whole = true
-			return inside.Publish(ctx, j)
-		})
-	case "publish-all":
-		return onJob(func(ctx context.Context, j inside.Job) error {
-			j.All = true
-			return inside.Publish(ctx, j)
-		})
 	case "furnish":
-		if err := inside.Furnish(context.Background(), os.Stdin); err != nil {
-			return fail(1, err)
-		}
-		return 0
+		return do(func(ctx context.Context) error { return inside.Furnish(ctx, os.Stdin) })
 	case "aside":
-		return aside()
+		return do(func(ctx context.Context) error { return inside.Aside(ctx, os.Stdin, os.Stdout) })
 	case "record":
-		return record(args[1:])
+		if len(args) != 2 {
+			return fail(2, errors.New("record needs one pattern"))
+		}
+		return do(func(ctx context.Context) error { return inside.Record(ctx, args[1], os.Stdout) })
 	case "git":
 		return gitwrap.Main(args)
 	case "guest":
@@ -106,65 +91,47 @@ func fail(code int, err error) int {
 	return code
 }
 
-func onJob(do func(context.Context, inside.Job) error) int {
+// errStopped says that a script's plan was not carried out to its end because somebody stopped it.
+var errStopped = errors.New("stopped")
+
+// do carries out one step until it is done, or until a signal.
+func do(step func(context.Context) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	job, err := inside.ReadJob(os.Stdin)
-	if err != nil {
-		return fail(2, err)
-	}
-	err = do(ctx, job)
+	err := step(ctx)
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, inside.ErrLacks):
 		return fail(inside.LacksStatus, err)
-	default:
-		return fail(1, err)
+	case errors.Is(err, errStopped):
+		return fail(130, err)
 	}
+	return fail(1, err)
 }
 
-// aside writes what is new in a cage's own repository to the standard output.
-func aside() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := inside.Aside(ctx, os.Stdin, os.Stdout); err != nil {
-		return fail(1, err)
+func onJob(step func(context.Context, inside.Job) error) int {
+	job, err := inside.ReadJob(os.Stdin)
+	if err != nil {
+		return fail(2, err)
 	}
-	return 0
-}
-
-// record copies what an agent's CLI writes down.
-func record(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if len(args) != 1 {
-		return fail(2, errors.New("record needs one pattern"))
-	}
-	if err := inside.Record(ctx, args[0], os.Stdout); err != nil {
-		return fail(1, err)
-	}
-	return 0
+	return do(func(ctx context.Context) error { return step(ctx, job) })
 }
 
 // runScript is the script agent: the plan is its argument, the rest is in the environment that every agent gets.
 func runScript(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	workspace, exchange := os.Getenv("CCO_WORKSPACE"), os.Getenv("CCO_EXCHANGE")
 	if len(args) != 1 || workspace == "" || exchange == "" {
 		return fail(2, errors.New("script needs one plan, CCO_WORKSPACE and CCO_EXCHANGE"))
 	}
-	err := script.Run(ctx, script.Options{
-		Plan: args[0], Workspace: filepath.Clean(workspace), Exchange: exchange, Out: os.Stdout, Err: os.Stderr,
-		Leave: os.Getenv("CCO_ROLE") != "",
+	return do(func(ctx context.Context) error {
+		err := script.Run(ctx, script.Options{
+			Plan: args[0], Workspace: filepath.Clean(workspace), Exchange: exchange, Out: os.Stdout, Err: os.Stderr,
+			Leave: os.Getenv("CCO_ROLE") != "",
+		})
+		if err != nil && ctx.Err() != nil {
+			return errStopped
+		}
+		return err
 	})
-	switch {
-	case err == nil:
-		return 0
-	case ctx.Err() != nil:
-		return fail(130, errors.New("stopped"))
-	default:
-		return fail(1, err)
-	}
 }

@@ -64,8 +64,7 @@ func (s HandOff) known(ctx context.Context, id string) (bool, error) {
 	places := []string{s.dir(id), s.Exchange(id)}
 	boxes, err := os.ReadDir(s.Boxes.Dir(""))
 	for _, b := range boxes {
-		places = append(places, filepath.Join(s.Boxes.Dir(b.Name()), "sessions", id),
-			filepath.Join(s.Boxes.Dir(b.Name()), "worktrees", id))
+		places = append(places, filepath.Join(s.Boxes.Dir(b.Name()), "sessions", id))
 	}
 	buried, buriedErr := os.ReadDir(filepath.Join(s.Data, "graveyard"))
 	if err := errors.Join(ignoreMissing(err), ignoreMissing(buriedErr)); err != nil {

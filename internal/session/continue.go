@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
@@ -23,12 +22,9 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 	if err != nil {
 		return store.Session{}, err
 	}
-	rec, err := s.Get(ctx, id)
+	rec, err := s.atRest(ctx, id)
 	if err != nil {
 		return rec, err
-	}
-	if rec.Live() {
-		return rec, &StateError{ID: rec.ID, State: rec.State, Why: "it is still at work"}
 	}
 	if o.Agent == "" {
 		o.Agent = rec.Agent
@@ -39,7 +35,7 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 	if _, err := s.Agents.Find(o.Agent); err != nil {
 		return rec, err
 	}
-	return s.startAgain(ctx, rec, o, func(order *Order, b *box.Box, d box.Driver) error {
+	return s.startAgain(ctx, rec, o, func(order *Order) error {
 		if o.Plan == "" && o.Message == "" {
 			// The conversation is resumed where there is one; another agent has none.
 			order.Fresh = o.Agent != rec.Agent
@@ -60,7 +56,7 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 
 // startAgain starts a keeper for a session that has ended, after change has said what is new about its order.
 func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOptions,
-	change func(*Order, *box.Box, box.Driver) error) (store.Session, error) {
+	change func(*Order) error) (store.Session, error) {
 	if err := s.removed(ctx, rec); err != nil {
 		return rec, err
 	}
@@ -102,7 +98,7 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 		return rec, err
 	}
 	titled := rec.Title
-	if err := change(&order, b, d); err != nil {
+	if err := change(&order); err != nil {
 		return rec, err
 	}
 	if order.Title != "" {

@@ -64,11 +64,8 @@ func (s Keeping) DestroyBox(ctx context.Context, name string, force bool) (gone 
 	if err := s.endAll(ctx, list, force); err != nil {
 		return gone, err
 	}
-	if b.Spec.Repo != "" {
-		return gone, s.destroyOld(ctx, b, list, force)
-	}
 	in := &entrance{s: s.Service, name: name}
-	all, err := s.HandOff().leftBy(ctx, list, func(string) (*box.Box, box.Driver, error) { return in.open(ctx) })
+	all, err := s.HandOff().leftBy(ctx, list, in.open)
 	if err != nil {
 		return gone, errors.Join(err, in.leave(ctx))
 	}
@@ -83,7 +80,7 @@ func (s Keeping) DestroyBox(ctx context.Context, name string, force bool) (gone 
 	}
 	disk, movable := d.(box.Disked)
 	if _, afar := d.(box.Machine); afar {
-		_, _, err = in.open(ctx) // its workspaces are packed in there
+		_, _, err = in.open(ctx, name) // its workspaces are packed in there
 	}
 	switch {
 	case in.gone:
@@ -175,7 +172,7 @@ type entrance struct {
 	err     error
 }
 
-func (e *entrance) open(ctx context.Context) (*box.Box, box.Driver, error) {
+func (e *entrance) open(ctx context.Context, _ string) (*box.Box, box.Driver, error) {
 	if e.asked {
 		return e.b, e.d, e.err
 	}
