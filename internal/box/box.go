@@ -35,8 +35,6 @@ type Box struct {
 
 // Spec is what the user asked for when the box was created.
 type Spec struct {
-	// Repo is the repository that an old worktree box shared with its user. Boxes that are made today share none.
-	Repo   string   `json:"repo,omitempty"`
 	Accept []string `json:"accept,omitempty"` // weaker modes that the user has accepted by name
 	Mounts []Mount  `json:"mounts,omitempty"`
 	Caches []string `json:"caches,omitempty"` // directories below home that last as long as the box

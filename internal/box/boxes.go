@@ -136,8 +136,6 @@ func (s *Boxes) Create(ctx context.Context, name, backend string, spec Spec, rep
 		switch missing := (*NotFoundError)(nil); {
 		case err == nil && b.Backend != backend:
 			return &ConflictError{Name: name, Backend: b.Backend}
-		case err == nil && b.Spec.Repo != "":
-			return b.finished()
 		case err == nil && !b.Unfinished:
 			b.Spec.RequireKernel = b.Spec.RequireKernel || spec.RequireKernel
 			return s.start(ctx, b, d, report)
@@ -205,15 +203,8 @@ func (s *Boxes) remove(ctx context.Context, b *Box, d Driver) error {
 	return tree.Remove(b.Dir)
 }
 
-// finished refuses a box whose creation was interrupted, and one that shares a repository, as an earlier cco made them.
+// finished refuses a box whose creation was interrupted.
 func (b *Box) finished() error {
-	if b.Spec.Repo != "" {
-		return &StaleError{
-			Name: b.Name, Why: "an earlier cco made it, and its agents would share the repository " + b.Spec.Repo +
-				"; what its sessions committed is there, on branches in cco/",
-			Mend: "`cco box destroy " + b.Name + "`, then create it again",
-		}
-	}
 	if !b.Unfinished {
 		return nil
 	}
@@ -320,9 +311,6 @@ func (s *Boxes) state(ctx context.Context, b *Box, d Driver) Status {
 		State: "stopped"}
 	if err := b.finished(); err != nil {
 		st.State, st.Detail = "unfinished", err.Error()
-		if b.Spec.Repo != "" {
-			st.State = "outdated"
-		}
 		return st
 	}
 	running, err := d.Running(ctx, b)
