@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/whole"
@@ -64,7 +65,7 @@ func (s HandOff) Answer(ctx context.Context, id string, write func(question stri
 	if was, err := s.ReadOrder(rec.ID); err == nil {
 		o.Budget = was.Budget
 	}
-	rec, err = s.startAgain(ctx, rec, o, func(order *Order) error {
+	rec, err = s.startAgain(ctx, rec, o, func(order *Order, _ *git.Repo) error {
 		order.Prompt, order.Asked = answerPrompt(rec.Question, text), rec.Question
 		return nil
 	})

@@ -35,7 +35,7 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 	if _, err := s.Agents.Find(o.Agent); err != nil {
 		return rec, err
 	}
-	return s.startAgain(ctx, rec, o, func(order *Order) error {
+	return s.startAgain(ctx, rec, o, func(order *Order, repo *git.Repo) error {
 		if o.Plan == "" && o.Message == "" {
 			// The conversation is resumed where there is one; another agent has none.
 			order.Fresh = o.Agent != rec.Agent
@@ -44,10 +44,11 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 			}
 			return nil
 		}
-		p, err := s.planAgain(ctx, rec, o)
+		p, err := s.findPlan(ctx, repo, git.Head{Branch: rec.Branch, Commit: rec.Base}, o)
 		if err != nil {
 			return err
 		}
+		p.rel = "" // it always travels as a file: the workspace has its own commits by now
 		order.Title, order.Fresh = title(p.text), o.Agent != rec.Agent
 		order.Plan, err = s.placePlan(rec.ID, p)
 		return err
@@ -56,7 +57,7 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 
 // startAgain starts a keeper for a session that has ended, after change has said what is new about its order.
 func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOptions,
-	change func(*Order) error) (store.Session, error) {
+	change func(*Order, *git.Repo) error) (store.Session, error) {
 	if err := s.removed(ctx, rec); err != nil {
 		return rec, err
 	}
@@ -98,7 +99,7 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 		return rec, err
 	}
 	titled := rec.Title
-	if err := change(&order); err != nil {
+	if err := change(&order, repo); err != nil {
 		return rec, err
 	}
 	if order.Title != "" {
@@ -127,18 +128,6 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 		return rec, err
 	}
 	return rec, s.spawn(rec.ID, lock)
-}
-
-// planAgain finds a new plan for an old workspace. It always travels as a file: the workspace has its own commits by
-// now.
-func (s HandOff) planAgain(ctx context.Context, rec store.Session, o PushOptions) (plan, error) {
-	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
-	if err != nil {
-		return plan{}, err
-	}
-	p, err := s.findPlan(ctx, repo, git.Head{Branch: rec.Branch, Commit: rec.Base}, o)
-	p.rel = ""
-	return p, err
 }
 
 // clearExchange removes the files of the last run, so that a wait can't mistake them for this run's.

@@ -92,8 +92,10 @@ func (s Keeping) onDisk(ctx context.Context, list []store.Session, force, named 
 	}
 	more := s.soon(slice / 4)
 	for i, v := range old {
-		r := s.remainsOf(v, more)
-		r.Beside, r.left, r.session = all[i].Count, all[i], v
+		r := Remains{ID: v.ID, Box: v.Box, What: "workspace, exchange and transcript of a " + string(v.State) + " session",
+			Beside: all[i].Count, left: all[i], session: v}
+		r.Bytes, r.Least = size(more, s.TranscriptFile(v.ID), s.Exchange(v.ID),
+			filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID))
 		if r.Why = s.mustStay(v, all[i], force, named); r.Why != "" {
 			kept = append(kept, r)
 		} else {
@@ -111,14 +113,13 @@ func ids(list []store.Session) map[string]bool {
 	return known
 }
 
-func (s Keeping) remainsOf(v store.Session, more func() bool) Remains {
-	r := Remains{ID: v.ID, Box: v.Box, What: "workspace, exchange and transcript of a " + string(v.State) + " session"}
-	for _, dir := range []string{s.TranscriptFile(v.ID), s.Exchange(v.ID),
-		filepath.Join(s.Boxes.Dir(v.Box), "sessions", v.ID)} {
-		n, all := graveyard.Size(dir, more)
-		r.Bytes, r.Least = r.Bytes+n, r.Least || !all
+// size is how many bytes are somewhere, or at least are.
+func size(more func() bool, places ...string) (bytes int64, least bool) {
+	for _, place := range places {
+		n, all := graveyard.Size(place, more)
+		bytes, least = bytes+n, least || !all
 	}
-	return r
+	return bytes, least
 }
 
 func (s Keeping) mustStay(v store.Session, l Left, force, named bool) string {
@@ -154,8 +155,9 @@ func (s Keeping) strays(known map[string]bool) (list []Remains, err error) {
 			}
 			_ = lock.Close()
 			known[e.Name()] = true
-			list = append(list, Remains{ID: e.Name(), What: "files of a session that was never recorded",
-				Bytes: s.strayBytes(e.Name())})
+			r := Remains{ID: e.Name(), What: "files of a session that was never recorded"}
+			r.Bytes, r.Least = size(s.soon(slice), s.Exchange(r.ID), s.dir(r.ID))
+			list = append(list, r)
 		}
 	}
 	return list, nil
@@ -227,28 +229,17 @@ func (s Keeping) prune(ctx context.Context, r Remains) error {
 	return s.dropTranscript(r.ID)
 }
 
-func (s Keeping) strayBytes(id string) int64 {
-	x, _ := graveyard.Size(s.Exchange(id), s.soon(slice))
-	n, _ := graveyard.Size(s.dir(id), s.soon(slice))
-	return x + n
-}
-
 // transcripts lists those of sessions that have nothing else left: pruned before, or removed with their box.
 func (s Keeping) transcripts(list []store.Session) (old []Remains) {
 	for _, v := range list {
 		if _, err := os.Stat(s.orderFile(v.ID)); v.Live() || !errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if n := s.transcriptSize(v.ID); n > 0 {
+		if n, _ := size(s.soon(slice), s.TranscriptFile(v.ID)); n > 0 {
 			old = append(old, Remains{ID: v.ID, Box: v.Box, What: "transcript of a " + string(v.State) + " session", Bytes: n})
 		}
 	}
 	return old
-}
-
-func (s Keeping) transcriptSize(id string) int64 {
-	n, _ := graveyard.Size(s.TranscriptFile(id), s.soon(slice))
-	return n
 }
 
 // dropTranscript removes a session's transcript.

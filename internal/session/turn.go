@@ -9,6 +9,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -175,7 +176,7 @@ func (s HandOff) beginTurn(ctx context.Context, rec store.Session, t Turn) (stor
 		before = was.Before // it is the same turn, begun again
 	}
 	o := PushOptions{Run: t.Run, Agent: t.Agent, Model: t.Model}
-	return s.startAgain(ctx, rec, o, func(o *Order) error {
+	return s.startAgain(ctx, rec, o, func(o *Order, _ *git.Repo) error {
 		o.Again, o.Before = true, before
 		return s.fillOrder(o, rec.ID, t)
 	})
