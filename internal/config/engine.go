@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"sync"
 	"time"
 )
 
 // Plaintext is a connection to a service on another machine that everybody on the way can read and change.
 const Plaintext = "plaintext"
 
-var label = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+var label = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`) })
 
 // CheckLabel refuses what can't be the name of something that a machine has. Colons are for names of cco's own.
 func CheckLabel(s string) error {
-	if !label.MatchString(s) {
+	if !label().MatchString(s) {
 		return fmt.Errorf("%q is not a label: small letters, digits, dots, dashes and underscores, at most 63", s)
 	}
 	return nil

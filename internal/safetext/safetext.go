@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -34,10 +35,10 @@ func Colourless(s string) string {
 	if !strings.ContainsRune(s, '\x1b') {
 		return s
 	}
-	return colours.ReplaceAllString(s, "")
+	return colours().ReplaceAllString(s, "")
 }
 
-var colours = regexp.MustCompile(`\x1b\[[\d;:]*[mK]`)
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[\d;:]*[mK]`) })
 
 // JSON does the same to JSON, which has an escape for every character.
 func JSON(text []byte) []byte {
