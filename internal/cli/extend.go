@@ -20,7 +20,6 @@ func forwarders() []*cobra.Command {
 	var list []*cobra.Command
 	for _, c := range []struct{ use, short string }{
 		{"cruise", "Carry a task from a plan to a reviewed pull request"},
-		{"pr", "Look at the pull request of the current branch, and answer on it"},
 		{"view", "Serve a page on which you see, decide and steer"},
 		{"acp", "Be the agent of an editor that speaks the Agent Client Protocol"},
 		{"mcp", "Let an agent on this machine hand work into a box"},

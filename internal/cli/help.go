@@ -47,9 +47,7 @@ var mayExit = map[string][]int{
 	"guard check":             {exitDenied},
 	"guard log":               {exitInterrupted},
 	"guard uninstall":         {exitState},
-	"pr comments":             {exitNotFound, exitInterrupted}, "pr reply": {exitNotFound, exitInterrupted},
-	"run":       {exitNotFound, exitState, exitIsolation, exitInterrupted},
-	"pr status": {exitNotFound, exitInterrupted},
+	"run":                     {exitNotFound, exitState, exitIsolation, exitInterrupted},
 }
 
 // ownExits are commands whose help says itself what their codes mean.

@@ -11,7 +11,7 @@ import (
 type IDError struct{ ID string }
 
 func (e *IDError) Error() string {
-	return fmt.Sprintf("not the id of a comment: %q (`cco pr comments` shows them)", Clean(e.ID, 80))
+	return fmt.Sprintf("not the id of a comment: %q", Clean(e.ID, 80))
 }
 
 // NoTokenError says that there is no token, and where cco looked for one.

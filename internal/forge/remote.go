@@ -74,48 +74,6 @@ func parseSCP(raw string) (Remote, error) {
 	return Remote{Scheme: "https", Host: strings.ToLower(host)}.withPath(path, host+":"+path)
 }
 
-// Move puts a repository on the forge at another address. Groups that are the path of that address are none.
-func (r Remote) Move(scheme, host, prefix string) Remote {
-	prefix = strings.TrimSuffix(prefix, "/")
-	if rest, ok := strings.CutPrefix("/"+r.Owner, prefix+"/"); ok && prefix != "" {
-		r.Owner = rest
-	}
-	r.Scheme, r.Host, r.Prefix = scheme, strings.ToLower(host), prefix
-	return r
-}
-
-// NamesHost says whether what --repo says names a host, and not groups on the known one.
-func NamesHost(text string, host Remote) bool {
-	if strings.Contains(text, "://") || strings.Contains(text, "@") {
-		return true
-	}
-	parts := strings.Split(text, "/")
-	return len(parts) > 2 && (host.Host == "" || strings.ToLower(parts[0]) == host.Host || parts[0] == "localhost" ||
-		strings.ContainsAny(parts[0], ".:"))
-}
-
-// ParseRepo reads what --repo says: OWNER/NAME on the known host, HOST/OWNER/NAME, or a URL. OWNER may be a group
-// within groups.
-func ParseRepo(text string, host Remote) (Remote, error) {
-	if strings.Contains(text, ":") {
-		if strings.Contains(text, "://") || strings.Contains(text, "@") {
-			return ParseRemote(text)
-		}
-	}
-	if parts := strings.Split(text, "/"); NamesHost(text, host) {
-		scheme := "https"
-		if host.Host == strings.ToLower(parts[0]) && host.Scheme != "" {
-			scheme = host.Scheme
-		}
-		return Remote{Scheme: scheme, Host: strings.ToLower(parts[0])}.withPath(strings.Join(parts[1:], "/"), text)
-	}
-	if host.Host == "" {
-		host = Remote{Scheme: "https", Host: "github.com"}
-	}
-	host.Owner, host.Name = "", ""
-	return host.withPath(host.Prefix+"/"+text, text)
-}
-
 // named is what forges allow in owners and repositories.
 const named = `^[A-Za-z0-9_.-]{1,100}$`
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func TestRemotesNameTheirRepository(t *testing.T) {
@@ -49,59 +50,22 @@ func TestRemotesThatAreNowhereSaySo(t *testing.T) {
 	}
 }
 
-func TestRepoFlagTakesNamesAndHosts(t *testing.T) {
-	base := forge.Remote{Scheme: "http", Host: "127.0.0.1:3000", Owner: "x", Name: "y"}
-	for in, want := range map[string]string{
-		"acme/demo":                      "http://127.0.0.1:3000 acme demo",
-		"127.0.0.1:3000/acme/demo":       "http://127.0.0.1:3000 acme demo",
-		"github.com/acme/demo":           "https://github.com acme demo",
-		"https://git.example.org/a/b":    "https://git.example.org a b",
-		"git@git.example.org:acme/b.git": "https://git.example.org acme b",
-	} {
-		r, err := forge.ParseRepo(in, base)
-		if got := r.Base() + " " + r.Owner + " " + r.Name; err != nil || got != want {
-			t.Errorf("%s: %s %v, want %s", in, got, err, want)
-		}
-	}
-	if r, err := forge.ParseRepo("acme/demo", forge.Remote{}); err != nil || r.Host != "github.com" {
-		t.Errorf("without a remote: %+v %v", r, err)
-	}
-	if _, err := forge.ParseRepo("demo", base); err == nil {
-		t.Error("a name without an owner was taken")
-	}
-}
-
-// Guards against groups within groups that are taken for a path below which the forge lives, or for a host that tokens
-// may go to.
+// Guards against groups within groups that are taken for a path below which the forge lives.
 func TestGroupsWithinGroups(t *testing.T) {
 	nested, flat := forge.Row{Nested: true}, forge.Row{}
-	known := forge.Remote{Scheme: "https", Host: "git.example.org", Owner: "x", Name: "y"}
 	for in, want := range map[string]string{
 		"https://git.example.org/group/sub/deep/demo.git": "https://git.example.org group/sub/deep demo",
 		"git@git.example.org:group/sub/demo.git":          "https://git.example.org group/sub demo",
 		"ssh://git@git.example.org:2222/group/sub/demo":   "https://git.example.org group/sub demo",
 		"https://git.example.org/acme/demo":               "https://git.example.org acme demo",
-		"group/sub/demo":                                  "https://git.example.org group/sub demo",
-		"other.example.org/group/sub/demo":                "https://other.example.org group/sub demo",
 	} {
-		r, err := forge.ParseRepo(in, known)
+		r, err := forge.ParseRemote(in)
 		r = nested.Place(r)
 		if got := r.Base() + " " + r.Owner + " " + r.Name; err != nil || got != want {
 			t.Errorf("%s: %s %v, want %s", in, got, err, want)
 		}
 	}
-	for text, names := range map[string]bool{"": false, "acme/demo": false, "group/sub/demo": false,
-		"git.example.org/acme/demo": true, "other.example.org/a/b": true, "localhost/a/b": true, "forge:3000/a/b": true,
-		"https://x/a/b": true, "git@x:a/b": true} {
-		if forge.NamesHost(text, known) != names {
-			t.Errorf("%q names a host: %v", text, !names)
-		}
-	}
-	r, err := forge.ParseRemote("https://git.example.org/forge/group/sub/demo")
-	if got := nested.Place(r).Move("http", "Local:80", "/forge/"); err != nil || got.Base() != "http://local:80/forge" ||
-		got.Owner != "group/sub" || got.Name != "demo" {
-		t.Errorf("moved: %+v %v", got, err)
-	}
+	r := must.Get(forge.ParseRemote("https://git.example.org/forge/group/sub/demo"))(t)
 	if got := flat.Place(r); got != r {
 		t.Errorf("a forge without groups: %+v", got)
 	}

@@ -41,7 +41,7 @@ func (a *Phases) Adopt(ctx context.Context, dir string, who Workers) (id, url st
 	if err != nil {
 		return "", "", err
 	}
-	f, err := a.Forge(ctx, svc.Store, repo.Top, Where{})
+	f, err := a.Forge(ctx, svc.Store, repo.Top)
 	if err != nil {
 		return "", "", err
 	}

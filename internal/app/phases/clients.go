@@ -43,24 +43,24 @@ type tokens struct {
 }
 
 // finder finds the user's token for a host.
-type finder func(a *Phases, ctx context.Context, host string, named bool) (source string, token forge.Secret, err error)
+type finder func(a *Phases, ctx context.Context, host string) (source string, token forge.Secret, err error)
 
 // tokens finds the tokens for a host: those that a command gave, or those of the environment.
-func (a *Phases) tokens(ctx context.Context, find finder, host string, named bool) (tokens, error) {
+func (a *Phases) tokens(ctx context.Context, find finder, host string) (tokens, error) {
 	if t, ok := a.given.of(host); ok {
 		return t, nil
 	}
-	source, token, err := find(a, ctx, host, named)
+	source, token, err := find(a, ctx, host)
 	return tokens{author: token, source: source, reviewer: forge.Secret(a.Env("CCO_REVIEWER_TOKEN"))}, err
 }
 
-func (a *Phases) giteaToken(_ context.Context, host string, named bool) (string, forge.Secret, error) {
-	id, err := gitea.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home, Named: named}.Find(host)
+func (a *Phases) giteaToken(_ context.Context, host string) (string, forge.Secret, error) {
+	id, err := gitea.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home}.Find(host)
 	return id.Source, id.Token, err
 }
 
-func (a *Phases) gitea(ctx context.Context, st *store.Store, remote forge.Remote, named bool) (Forge, error) {
-	t, err := a.tokens(ctx, (*Phases).giteaToken, remote.Host, named)
+func (a *Phases) gitea(ctx context.Context, st *store.Store, remote forge.Remote) (Forge, error) {
+	t, err := a.tokens(ctx, (*Phases).giteaToken, remote.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (a *Phases) gitea(ctx context.Context, st *store.Store, remote forge.Remote
 	return gitea.New(o)
 }
 
-func (a *Phases) githubToken(ctx context.Context, host string, named bool) (string, forge.Secret, error) {
-	id, err := github.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home, Named: named,
+func (a *Phases) githubToken(ctx context.Context, host string) (string, forge.Secret, error) {
+	id, err := github.Lookup{Env: a.Env, Read: os.ReadFile, Home: a.Home,
 		Run: func(ctx context.Context, argv ...string) (string, error) {
 			// gh takes a variable's token for any Enterprise server that it is asked for: only its logins are for one host.
 			out, err := proc.Output(ctx, proc.Cmd{Argv: argv, Env: slices.DeleteFunc(os.Environ(), func(v string) bool {
@@ -94,7 +94,7 @@ func (a *Phases) githubToken(ctx context.Context, host string, named bool) (stri
 }
 
 // github connects as the user, or as an App if there is no user; if there are both, the App reviews.
-func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remote, named bool) (Forge, error) {
+func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remote) (Forge, error) {
 	journal, err := a.journal(st)
 	if err != nil {
 		return nil, err
@@ -103,11 +103,11 @@ func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remot
 	if remote.Scheme == "https" {
 		o.Pace = time.Second // what GitHub asks for; plain http is a server on this machine
 	}
-	app, err := a.app(ctx, remote, named, o.Clock)
+	app, err := a.app(ctx, remote, o.Clock)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.tokens(ctx, (*Phases).githubToken, remote.Host, named)
+	t, err := a.tokens(ctx, (*Phases).githubToken, remote.Host)
 	o.Author = github.Fixed(t.source, t.author)
 	_, none := errors.AsType[*forge.NoTokenError](err)
 	switch {
@@ -126,10 +126,10 @@ func (a *Phases) github(ctx context.Context, st *store.Store, remote forge.Remot
 
 // app gives the GitHub App that the user has set up, nil if there is none. What it signs is valid for ten minutes, so
 // it goes only to the host that it is for.
-func (a *Phases) app(ctx context.Context, remote forge.Remote, named bool, clock wire.Clock) (*github.Identity, error) {
+func (a *Phases) app(ctx context.Context, remote forge.Remote, clock wire.Clock) (*github.Identity, error) {
 	id, file := a.Env("CCO_GITHUB_APP_ID"), a.Env("CCO_GITHUB_APP_KEY")
 	kind, known := forge.KindOf(remote.Host)
-	ours := known && kind == forge.GitHub || named || strings.EqualFold(a.Env("GH_HOST"), remote.Host)
+	ours := known && kind == forge.GitHub || strings.EqualFold(a.Env("GH_HOST"), remote.Host)
 	if id == "" || !ours {
 		return nil, nil
 	}

@@ -233,7 +233,7 @@ func (a *Phases) ability(ctx context.Context, db *store.Store, s cruise.Spec) (f
 	if err != nil {
 		return fleet.Ability{}, err
 	}
-	f, err := a.Forge(ctx, db, s.Remote, Where{})
+	f, err := a.Forge(ctx, db, s.Remote)
 	if err != nil {
 		return fleet.Ability{}, err
 	}

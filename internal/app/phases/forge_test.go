@@ -42,7 +42,7 @@ func TestATokenOfAVariableGoesToNoOtherServer(t *testing.T) {
 	}
 	a := &Phases{App: &app.App{Env: os.Getenv, Home: home}}
 	for host, want := range map[string]string{"ours.example": "secret", "known.example": "login", "evil.example": ""} {
-		_, token, err := a.githubToken(context.Background(), host, false)
+		_, token, err := a.githubToken(context.Background(), host)
 		_, none := errors.AsType[*forge.NoTokenError](err)
 		if token.Reveal() != want || none != (want == "") {
 			t.Errorf("%s: %q, %v", host, token.Reveal(), err)

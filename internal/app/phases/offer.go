@@ -71,7 +71,7 @@ func (o *offerer) login(ctx context.Context, host string) (string, error) {
 		if kind, known := forge.KindOf(host); known && kind != c.Kind {
 			continue
 		}
-		t, err := o.phases.tokens(ctx, c.find, host, false)
+		t, err := o.phases.tokens(ctx, c.find, host)
 		if app := c.Kind == forge.GitHub && o.phases.Env("CCO_GITHUB_APP_ID") != ""; err != nil && !app {
 			continue
 		}
@@ -79,7 +79,7 @@ func (o *offerer) login(ctx context.Context, host string) (string, error) {
 		if k := o.logins[host]; k.token == token && time.Now().Before(k.until) {
 			return k.login, nil
 		}
-		f, err := c.open(o.phases, ctx, o.svc.Store, c.Place(remote), false)
+		f, err := c.open(o.phases, ctx, o.svc.Store, c.Place(remote))
 		if _, none := errors.AsType[*forge.NoTokenError](err); none {
 			continue
 		}

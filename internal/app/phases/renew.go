@@ -38,7 +38,7 @@ func (f *forges) of(ctx context.Context, repo string) (steps.Forge, error) {
 	if known := f.open[repo]; known != nil {
 		return known, nil
 	}
-	made, err := f.phases.Forge(ctx, f.store, repo, Where{})
+	made, err := f.phases.Forge(ctx, f.store, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -166,15 +166,15 @@ func (g *given) take(r serve.Renewal) bool {
 // offer gives an engine that runs the tokens that this command finds for a repository's host. Without any, the engine
 // keeps its own.
 func (a *Phases) offer(ctx context.Context, repo string) error {
-	remote, err := locate(ctx, repo, Where{})
+	remote, err := locate(ctx, repo)
 	if err != nil {
 		return nil //nolint:nilerr // the phase says what is wrong with its repository
 	}
-	c, err := a.client(ctx, remote, forge.Kind(a.Env("CCO_FORGE")))
+	c, err := a.client(ctx, remote)
 	if err != nil {
 		return nil //nolint:nilerr // it is down, or the engine knows more
 	}
-	t, err := a.tokens(ctx, c.find, remote.Host, false)
+	t, err := a.tokens(ctx, c.find, remote.Host)
 	if err != nil {
 		return nil //nolint:nilerr // there is none here
 	}

@@ -156,7 +156,7 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 			return nil, &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
 		}
 	}
-	f, err := a.Forge(ctx, svc.Store, s.Repo, Where{})
+	f, err := a.Forge(ctx, svc.Store, s.Repo)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/serve"
-	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -72,15 +71,15 @@ func (a *Phases) lacks(ctx context.Context, alive []store.Phase) string {
 			continue
 		}
 		known[p.Repo] = true
-		remote, err := locate(ctx, p.Repo, Where{})
+		remote, err := locate(ctx, p.Repo)
 		if err != nil {
 			return err.Error()
 		}
-		c, err := a.client(ctx, remote, forge.Kind(a.Env("CCO_FORGE")))
+		c, err := a.client(ctx, remote)
 		if err != nil {
 			return err.Error()
 		}
-		if _, err := a.tokens(ctx, c.find, remote.Host, false); err != nil {
+		if _, err := a.tokens(ctx, c.find, remote.Host); err != nil {
 			return err.Error()
 		}
 	}

@@ -83,7 +83,7 @@ func (a *Phases) nameOf(ctx context.Context, path string) string {
 
 // onForge gives a spec the address of its repository, by which any machine finds it.
 func onForge(ctx context.Context, s *cruise.Spec) error {
-	remote, err := locate(ctx, s.Repo, Where{})
+	remote, err := locate(ctx, s.Repo)
 	if err != nil {
 		return err
 	}

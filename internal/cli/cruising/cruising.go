@@ -20,7 +20,7 @@ func For(p *phases.Phases) []*cobra.Command {
 	p.App.Mirror, p.App.Waiting = p.Mirror, p.Waiting
 	p.Live = func(ctx context.Context) (bool, error) { return live.Run(ctx, p.App) }
 	t := &tool{p}
-	return []*cobra.Command{t.cruise(), t.pr(), t.view(), t.acp(), t.mcp()}
+	return []*cobra.Command{t.cruise(), t.view(), t.acp(), t.mcp()}
 }
 
 // tool is what the commands are wired to.

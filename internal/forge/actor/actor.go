@@ -96,8 +96,8 @@ type Calls struct {
 	Head   func(ctx context.Context, number int) (author, commit string, err error)
 	Diff   func(ctx context.Context, number int) (forge.Diff, error)
 	Review func(context.Context, *Draft) (forge.Posted, error)
-	// Talk reads the threads of a request; those of one comment alone, if it is not "".
-	Talk func(ctx context.Context, number int, comment string) ([]Said, Talk, error)
+	// Talk reads the threads of a request.
+	Talk func(ctx context.Context, number int) ([]Said, Talk, error)
 	// Remove takes back a comment of one of our accounts.
 	Remove func(ctx context.Context, asReviewer bool, c forge.Comment, id int64) error
 	// Rerun runs a job again, if its last attempt is that one.

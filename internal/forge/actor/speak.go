@@ -186,41 +186,10 @@ type threads struct {
 	done   map[string]bool // threads that were resolved since, by their ids
 }
 
-func (a *Actor) threads(ctx context.Context, number int, comment string) (*threads, error) {
-	lines, talk, err := a.Calls.Talk(ctx, number, comment)
-	return &threads{a: a, number: number, lines: lines, talk: talk, done: map[string]bool{}}, err
-}
-
 // Threads reads the threads of a request.
 func (a *Actor) Threads(ctx context.Context, number int) (forge.Threads, error) {
-	return a.threads(ctx, number, "")
-}
-
-// Reply answers in the thread of a line comment. Without a thread it is a comment that names what it answers.
-func (a *Actor) Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error) {
-	kind, _, err := forge.ParseID(to)
-	if err != nil {
-		return forge.Posted{}, err
-	}
-	if kind != forge.OnLine {
-		posted, err := a.Comment(ctx, number, p)
-		posted.Fallback = "said below the request: " + to + " has no thread"
-		return posted, err
-	}
-	t, err := a.threads(ctx, number, to)
-	if err != nil {
-		return forge.Posted{}, about(err, "reply to %s on pull request %d", to, number)
-	}
-	return t.Reply(ctx, to, p)
-}
-
-// Resolve resolves the thread of a line comment, if it is not resolved.
-func (a *Actor) Resolve(ctx context.Context, number int, comment string) error {
-	t, err := a.threads(ctx, number, "")
-	if err != nil {
-		return err
-	}
-	return t.Resolve(ctx, comment)
+	lines, talk, err := a.Calls.Talk(ctx, number)
+	return &threads{a: a, number: number, lines: lines, talk: talk, done: map[string]bool{}}, err
 }
 
 func (t *threads) find(comment string) (Said, error) {

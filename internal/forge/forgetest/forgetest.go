@@ -36,8 +36,6 @@ type Forge interface {
 	Comment(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
 	Update(ctx context.Context, number int, p forge.Post) (forge.Posted, error)
 	Review(ctx context.Context, number int, r forge.Review) (forge.Posted, error)
-	Reply(ctx context.Context, number int, to string, p forge.Post) (forge.Posted, error)
-	Resolve(ctx context.Context, number int, comment string) error
 	Threads(ctx context.Context, number int) (forge.Threads, error)
 	Push(context.Context, forge.Push) error
 	Access(ctx context.Context, login string) (forge.Access, error)
@@ -52,7 +50,6 @@ type Forge interface {
 	JobLog(ctx context.Context, job int64) (string, error)
 	Fetch(ctx context.Context, dir, branch string) (commit string, err error)
 	Withdraw(ctx context.Context, c forge.Comment) (bool, error)
-	Limits() []forge.Limit
 }
 
 // The people of the suite. Ada and Rob may write to the repositories, Eve may only comment, Acme owns them.
@@ -101,8 +98,6 @@ type Server struct {
 	Require func(t *testing.T, r forge.Remote, names []string)
 	// Runner has the forge's own runner carry out jobs of every commit that is pushed from then on.
 	Runner func(t *testing.T, r forge.Remote, jobs []string, run func(Job) (ok bool, log string))
-	// SaysLimits is set where the forge tells how much is left.
-	SaysLimits bool
 	// SaysAccess is set where the forge tells everyone who may write what others may do.
 	SaysAccess bool
 }

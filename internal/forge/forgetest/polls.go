@@ -101,7 +101,7 @@ func polls(p *place) {
 	w.expect(one.Number, "before", "comment", "meanwhile")
 	// A reply to a thread, a push, a merge.
 	id := p.find(ada, two.Number, "on a line").ID
-	_, err := rob.Reply(p.Context(), two.Number, id, forge.Post{Key: "x", Body: "more on it"})
+	_, err := p.reply(rob, two.Number, id, forge.Post{Key: "x", Body: "more on it"})
 	p.must(err)
 	p.must(p.clock.Sleep(p.Context(), 3*time.Second))
 	w.poll()

@@ -8,6 +8,24 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 )
 
+// reply answers in a thread.
+func (p *place) reply(f Forge, number int, to string, post forge.Post) (forge.Posted, error) {
+	t, err := f.Threads(p.Context(), number)
+	if err != nil {
+		return forge.Posted{}, err
+	}
+	return t.Reply(p.Context(), to, post)
+}
+
+// resolve resolves a thread.
+func (p *place) resolve(f Forge, number int, comment string) error {
+	t, err := f.Threads(p.Context(), number)
+	if err != nil {
+		return err
+	}
+	return t.Resolve(p.Context(), comment)
+}
+
 func replies(p *place) {
 	ada, rob := p.as(Ada, ""), p.as(Rob, "")
 	pull := p.open(ada, "topic")
@@ -16,16 +34,14 @@ func replies(p *place) {
 	for _, c := range p.said(ada, pull.Number, "").Comments {
 		ids[c.Body] = c.ID
 	}
-	_, err := ada.Reply(p.Context(), pull.Number, ids["here"], forge.Post{Key: "a", Body: "done"})
-	p.must(err)
-	_, err = ada.Reply(p.Context(), pull.Number, ids["look"], forge.Post{Key: "b", Body: "seen"})
+	_, err := p.reply(ada, pull.Number, ids["here"], forge.Post{Key: "a", Body: "done"})
 	p.must(err)
 	for range 2 {
-		p.must(ada.Resolve(p.Context(), pull.Number, ids["here"]))
+		p.must(p.resolve(ada, pull.Number, ids["here"]))
 	}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
 		want := map[string]forge.CommentState{"here": forge.ThreadResolved, "done": forge.ThreadResolved,
-			"there": forge.ThreadOpen, "seen": "", "look": forge.ReviewCommented}[c.Body]
+			"there": forge.ThreadOpen, "look": forge.ReviewCommented}[c.Body]
 		if c.State != want {
 			p.Errorf("%q is %q, not %q", c.Body, c.State, want)
 		}
@@ -33,7 +49,7 @@ func replies(p *place) {
 			p.Errorf("the reply: %+v", c)
 		}
 	}
-	if _, err := ada.Reply(p.Context(), pull.Number, "nonsense", forge.Post{Key: "n", Body: "x"}); err == nil {
+	if _, err := p.reply(ada, pull.Number, "nonsense", forge.Post{Key: "n", Body: "x"}); err == nil {
 		p.Error("replied to nonsense")
 	}
 }
@@ -91,7 +107,7 @@ func answersMoved(p *place) {
 	p.push("topic")
 	p.settled(ada, pull.Number, forge.MergeClean)
 	to := p.find(ada, pull.Number, "here").ID
-	posted, err := ada.Reply(p.Context(), pull.Number, to, forge.Post{Key: "a", Body: "done"})
+	posted, err := p.reply(ada, pull.Number, to, forge.Post{Key: "a", Body: "done"})
 	if p.must(err); strings.Contains(posted.Fallback, "below") {
 		p.Errorf("it was %s", posted.Fallback)
 	}
@@ -129,7 +145,7 @@ func outdates(p *place) {
 	}
 	for _, c := range after.Comments {
 		if c.Kind == forge.OnLine {
-			_, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "re " + c.Body, Body: "re " + c.Body})
+			_, err := p.reply(ada, pull.Number, c.ID, forge.Post{Key: "re " + c.Body, Body: "re " + c.Body})
 			p.must(err)
 		}
 	}

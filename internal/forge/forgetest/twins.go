@@ -37,7 +37,7 @@ func withdrawsTwins(p *place) {
 	first := say(ada)
 	on := p.lineOf(ada, pull.Number, first[1])
 	reply := func(f Forge) {
-		_, err := f.Reply(p.Context(), pull.Number, on, forge.Post{Key: "reply", Body: "an answer"})
+		_, err := p.reply(f, pull.Number, on, forge.Post{Key: "reply", Body: "an answer"})
 		p.must(err)
 	}
 	reply(ada)

@@ -83,8 +83,8 @@ func knowsVerdicts(p *place) {
 	for _, c := range p.said(ada, pull.Number, "").Comments {
 		ids[words(c)] = c.ID
 	}
-	p.must(ada.Resolve(p.Context(), pull.Number, ids["one"]))
-	p.must(rob.Resolve(p.Context(), pull.Number, ids["two"]))
+	p.must(p.resolve(ada, pull.Number, ids["one"]))
+	p.must(p.resolve(rob, pull.Number, ids["two"]))
 	p.stands(ada, pull.Number, "after one thread was resolved by another", "rob changes_requested")
 	review(rob, "second", forge.Approve)
 	p.stands(ada, pull.Number, "after an approval", "rob approved")
@@ -95,7 +95,7 @@ func knowsVerdicts(p *place) {
 	}
 	for _, c := range p.said(ada, pull.Number, "").Comments {
 		if words(c) == "three" {
-			p.must(rob.Resolve(p.Context(), pull.Number, c.ID))
+			p.must(p.resolve(rob, pull.Number, c.ID))
 		}
 	}
 	for _, c := range forge.Standing(p.said(ada, pull.Number, "").Comments) {
@@ -174,11 +174,11 @@ func saysDeleted(p *place) {
 	p.review(rob, pull.Number, forge.Comments, "look", at(line, "here"), at(line+1, "there"))
 	c := p.find(ada, pull.Number, "here")
 	p.server.Change(p.T, p.remote, Rob, c.ID, "")
-	_, err := ada.Reply(p.Context(), pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
+	_, err := p.reply(ada, pull.Number, c.ID, forge.Post{Key: "a", Body: "done"})
 	if !is[*forge.NotFoundError](err) {
 		p.Errorf("a reply to it: %v", err)
 	}
-	if err = ada.Resolve(p.Context(), pull.Number, c.ID); !is[*forge.NotFoundError](err) {
+	if err = p.resolve(ada, pull.Number, c.ID); !is[*forge.NotFoundError](err) {
 		p.Errorf("resolving it: %v", err)
 	}
 }

@@ -208,7 +208,7 @@ func findsAfterCrash(p *place) {
 			return f.Review(p.Context(), pull.Number, forge.Review{Key: "v", Verdict: forge.Comments, Body: "review"})
 		},
 		"reply": func(f Forge) (forge.Posted, error) {
-			return f.Reply(p.Context(), pull.Number, here, forge.Post{Key: "a", Body: "reply"})
+			return p.reply(f, pull.Number, here, forge.Post{Key: "a", Body: "reply"})
 		},
 	}
 	for name, do := range say {

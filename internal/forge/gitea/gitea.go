@@ -130,9 +130,6 @@ func (a *account) at(ctx context.Context) *sdk.Client {
 	return c
 }
 
-// Limits is empty: Gitea reports none. A proxy's 429 is still obeyed.
-func (f *Forge) Limits() []forge.Limit { return f.author.wire.Limits() }
-
 // page is a page size that every server allows.
 const page = 50
 

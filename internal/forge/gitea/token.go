@@ -14,14 +14,12 @@ type Lookup struct {
 	Env  func(string) string
 	Read func(path string) ([]byte, error)
 	Home string
-	// Named says that the user named the host on the command line, so that a token for any host may go to it.
-	Named bool
 }
 
-// Find finds the token for a host. One from a variable goes only to the server that GITEA_SERVER_URL or the user names:
+// Find finds the token for a host. One from a variable goes only to the server that GITEA_SERVER_URL names:
 // a cloned repository's remote must not be able to ask for it.
 func (l Lookup) Find(host string) (Identity, error) {
-	named := l.Named
+	named := false
 	if u, err := url.Parse(l.Env("GITEA_SERVER_URL")); err == nil && strings.EqualFold(u.Host, host) {
 		named = true
 	}

@@ -13,19 +13,16 @@ func TestTokensGoOnlyToTheirServer(t *testing.T) {
 	tea := "logins:\n- name: one\n  url: https://git.example.org\n  token: one\n  default: true\n- name: two\n  url: " +
 		"https://git.example.org:8443\n  token: \"two\"\npreferences:\n  editor: false\n"
 	for name, c := range map[string]struct {
-		env   map[string]string
-		file  string
-		host  string
-		named bool
-		want  string
+		env  map[string]string
+		file string
+		host string
+		want string
 	}{
 		"the server that is named": {env: map[string]string{"GITEA_TOKEN": "e",
 			"GITEA_SERVER_URL": "https://git.example.org/"}, host: "git.example.org", want: "e"},
 		"another server": {env: map[string]string{"GITEA_TOKEN": "e",
 			"GITEA_SERVER_URL": "https://git.example.org"}, host: "evil.example.org"},
-		"no server is named": {env: map[string]string{"GITEA_TOKEN": "e"}, host: "evil.example.org"},
-		"named on the command line": {env: map[string]string{"GITEA_TOKEN": "e"}, host: "git.example.org",
-			named: true, want: "e"},
+		"no server is named":       {env: map[string]string{"GITEA_TOKEN": "e"}, host: "evil.example.org"},
 		"tea's login":              {file: tea, host: "git.example.org", want: "one"},
 		"tea's login, with a port": {file: tea, host: "git.example.org:8443", want: "two"},
 		"none of tea's":            {file: tea, host: "evil.example.org"},
@@ -34,7 +31,7 @@ func TestTokensGoOnlyToTheirServer(t *testing.T) {
 			want: "one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := gitea.Lookup{Env: func(k string) string { return c.env[k] }, Home: "/home/ada", Named: c.named,
+			l := gitea.Lookup{Env: func(k string) string { return c.env[k] }, Home: "/home/ada",
 				Read: func(path string) ([]byte, error) {
 					if c.file == "" || path != "/home/ada/.config/tea/config.yml" {
 						return nil, fs.ErrNotExist

@@ -55,7 +55,7 @@ type conversation struct {
 	reviews []*sdk.PullReview // nil if they must be read again
 }
 
-func (f *Forge) talk(ctx context.Context, number int, _ string) ([]actor.Said, actor.Talk, error) {
+func (f *Forge) talk(ctx context.Context, number int) ([]actor.Said, actor.Talk, error) {
 	all, reviews, err := f.read(ctx, number)
 	return all, &conversation{f, number, reviews}, err
 }

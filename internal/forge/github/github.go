@@ -151,9 +151,6 @@ func (f *Forge) permission(ctx context.Context, login string) (string, error) {
 	return p.GetPermission(), err
 }
 
-// Limits shows what is left of GitHub's limits for the author.
-func (f *Forge) Limits() []forge.Limit { return f.author.transport.Limits() }
-
 // page is the size of every page.
 const page = 100
 

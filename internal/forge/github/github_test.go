@@ -43,7 +43,7 @@ func startAt(t *testing.T, now func() time.Time) *githubfake.Server {
 func server(s *githubfake.Server) forgetest.Server {
 	var repos atomic.Int64
 	return forgetest.Server{
-		URL: s.URL(), SaysLimits: true, SaysAccess: true, Token: secret,
+		URL: s.URL(), SaysAccess: true, Token: secret,
 		NewRepo: func(t *testing.T) (string, string) {
 			t.Helper()
 			name := fmt.Sprintf("repo%d", repos.Add(1))

@@ -42,18 +42,16 @@ type Lookup struct {
 	// Run runs a program and gives its output: `gh auth token`, where gh keeps the token in the system's keyring.
 	Run  func(ctx context.Context, argv ...string) (string, error)
 	Home string
-	// Named says that the user named the host on the command line, so that a token for any host may go to it.
-	Named bool
 }
 
 // Find finds the token for a host, as gh does: variables, then gh's own login. A token for github.com is never sent
-// elsewhere, and one for an Enterprise server only to the host that GH_HOST or the user names.
+// elsewhere, and one for an Enterprise server only to the host that GH_HOST names.
 func (l Lookup) Find(ctx context.Context, host string) (Identity, error) {
 	vars := []string{"GH_TOKEN", "GITHUB_TOKEN"}
 	theirs := true
 	if kind, ok := forge.KindOf(host); !ok || kind != forge.GitHub {
 		vars = []string{"GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}
-		theirs = l.Named || strings.EqualFold(l.Env("GH_HOST"), host)
+		theirs = strings.EqualFold(l.Env("GH_HOST"), host)
 	}
 	var looked []string
 	for _, name := range vars {

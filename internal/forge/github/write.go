@@ -53,19 +53,8 @@ type conversation struct {
 	talk   talk
 }
 
-// talk reads the threads of a request; to answer one comment, that alone is needed.
-func (f *Forge) talk(ctx context.Context, number int, comment string) ([]actor.Said, actor.Talk, error) {
-	if comment != "" {
-		_, id, err := forge.ParseID(comment)
-		if err != nil {
-			return nil, nil, err
-		}
-		c, _, err := f.author.rest.PullRequests.GetComment(ctx, f.remote.Owner, f.remote.Name, id)
-		if err != nil {
-			return nil, nil, err
-		}
-		return []actor.Said{onLine(c)}, &conversation{f: f, number: number}, nil
-	}
+// talk reads the threads of a request.
+func (f *Forge) talk(ctx context.Context, number int) ([]actor.Said, actor.Talk, error) {
 	p, err := f.get(ctx, number)
 	if err != nil {
 		return nil, nil, err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,25 +20,6 @@ type limits struct {
 	until    time.Time // nothing at all before this: a secondary limit
 	resource string    // that caused it
 	written  time.Time // when the last write was let through
-}
-
-// Secondary is the resource under which Limits shows that the forge has told us to slow down.
-const Secondary = "secondary"
-
-// Limits gives what is known of the forge's limits, for a person to see.
-func (t *Transport) Limits() []forge.Limit {
-	l := &t.limits
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := make([]forge.Limit, 0, len(l.known))
-	for _, v := range l.known {
-		all = append(all, v)
-	}
-	if t.Clock.Now().Before(l.until) {
-		all = append(all, forge.Limit{Resource: Secondary, Reset: l.until})
-	}
-	slices.SortFunc(all, func(a, b forge.Limit) int { return cmp.Compare(a.Resource, b.Resource) })
-	return all
 }
 
 // Blocked is a *forge.LimitError while a resource is used up, nil otherwise.
