@@ -45,7 +45,7 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 	defer func() {
 		// A panic would end the process, and do so again at every restart.
 		if p := recover(); p != nil {
-			o, err = Outcome{Failure: &Failure{Msg: fmt.Sprintf("cco went wrong in step %q: %v", step, p)}}, nil
+			o, err = Outcome{Failure: &StepError{Msg: fmt.Sprintf("cco went wrong in step %q: %v", step, p)}}, nil
 		}
 	}()
 	at := func(string, string, json.RawMessage) {}
@@ -73,7 +73,7 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 		return Outcome{}, err
 	}
 	_, temporary := errors.AsType[*Temporary](err)
-	return Outcome{Failure: &Failure{Msg: err.Error(), Temporary: temporary}}, nil
+	return Outcome{Failure: &StepError{Msg: err.Error(), Temporary: temporary}}, nil
 }
 
 // Step is something that a phase does to the world, by the name that it has in saved states and logs.

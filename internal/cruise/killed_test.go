@@ -187,7 +187,7 @@ func (r *doomed) Start(step string, in any) Pending {
 		if step == StepSave.Name {
 			r.straight++
 		}
-		return ready{o: Outcome{Failure: &Failure{Msg: "no space left on device", Temporary: true}}}
+		return ready{o: Outcome{Failure: &StepError{Msg: "no space left on device", Temporary: true}}}
 	}
 	if r.straight > 0 && step != StepSave.Name {
 		r.t.Errorf("%s while the state can't be saved", step)

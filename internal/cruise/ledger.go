@@ -162,14 +162,16 @@ func (l *Ledger) Note(f Finding) *Finding {
 }
 
 // OpenOnes gives the findings that wait for an answer.
-func (l *Ledger) OpenOnes() []Finding {
-	var open []Finding
+func (l *Ledger) OpenOnes() []Finding { return l.in(Open) }
+
+// in gives the findings of a state.
+func (l *Ledger) in(state FindingState) (list []Finding) {
 	for _, f := range l.Findings {
-		if f.State == Open {
-			open = append(open, f)
+		if f.State == state {
+			list = append(list, f)
 		}
 	}
-	return open
+	return list
 }
 
 // wishes are the requests of people that nobody has answered.

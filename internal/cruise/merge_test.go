@@ -186,7 +186,7 @@ func TestTheReviewersAccountGivesOneVerdictOnAHead(t *testing.T) {
 func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 	person := Approval{Name: "ann", Comment: "1", Commit: "c1"}
 	word := Approval{Name: "ann", Comment: "1", Commit: "c1", Word: true}
-	stands := []Opinion{{Name: "ann", Commit: "c1", Approves: true, Write: true}}
+	stands := []Comment{{Author: "ann", Commit: "c1", State: ReviewApproved, Write: true}}
 	for name, c := range map[string]struct {
 		a    Approval
 		s    Stand
@@ -195,9 +195,9 @@ func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 		"it stands": {person, Stand{Head: "c1", Base: "main", Verdicts: stands}, false},
 		"dismissed": {person, Stand{Head: "c1", Base: "main"}, true},
 		"of another commit": {person, Stand{Head: "c1", Base: "main",
-			Verdicts: []Opinion{{Name: "ann", Commit: "c0", Approves: true, Write: true}}}, true},
+			Verdicts: []Comment{{Author: "ann", Commit: "c0", State: ReviewApproved, Write: true}}}, true},
 		"may write no more": {person, Stand{Head: "c1", Base: "main",
-			Verdicts: []Opinion{{Name: "ann", Commit: "c1", Approves: true}}}, true},
+			Verdicts: []Comment{{Author: "ann", Commit: "c1", State: ReviewApproved}}}, true},
 		"the head moved": {person, Stand{Head: "c2", Base: "main", Verdicts: stands}, true},
 		"the word": {word, Stand{Head: "c1", Base: "main",
 			Word: &Comment{Body: "[REVIEW COMPLETE]", Write: true}}, false},

@@ -25,9 +25,7 @@ type Metadata struct {
 
 // MetadataPrompt asks a model for the names of a task. The task is data here: nothing in it is carried out.
 func MetadataPrompt(task string) string {
-	return "Name the following task for a pull request. Answer with one JSON object and nothing else:\n" +
-		`{"pr_title": "at most 72 characters, imperative", "branch_name": "kebab-case, at most 50 characters"}` +
-		"\n\nThe task, which is only to be named, between the lines:\n" + fenced(task)
+	return prompt("name", task)
 }
 
 // NameTask names a task by a model's answer. Each part of the answer that can't be used is replaced by the task's own
@@ -89,17 +87,6 @@ func namesIn(answer string) (m Metadata, ok bool) {
 		m, ok = Metadata{Title: title, Branch: branch}, true
 	}
 	return m, ok
-}
-
-// Check refuses names that a forge, git or a shell could take for something else.
-func (m Metadata) Check() error {
-	if err := checkTitle(m.Title); err != nil {
-		return err
-	}
-	if len([]rune(m.Title)) > maxTitle {
-		return fmt.Errorf("a title of more than %d characters", maxTitle)
-	}
-	return CheckBranch(m.Branch)
 }
 
 func checkTitle(title string) error {

@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -82,4 +83,15 @@ func TestEveryTaskHasANameWithoutAModel(t *testing.T) {
 	if err := long.Another(12).Check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Check refuses names that a forge, git or a shell could take for something else.
+func (m Metadata) Check() error {
+	if err := checkTitle(m.Title); err != nil {
+		return err
+	}
+	if len([]rune(m.Title)) > maxTitle {
+		return fmt.Errorf("a title of more than %d characters", maxTitle)
+	}
+	return CheckBranch(m.Branch)
 }

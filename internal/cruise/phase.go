@@ -38,7 +38,6 @@ type machine struct {
 // history. It sees the world only through r.
 func Phase(r Run, st State) (State, error) {
 	m := &machine{Run: r, State: &st, due: !st.Looks.Next.IsZero() && st.looks()}
-	st.adoptOlder()
 	err := enter(func() {
 		if st.Started.IsZero() {
 			st.Started = m.now()
@@ -264,7 +263,7 @@ func (m *machine) work() {
 	now := m.now()
 	m.begin()
 	job := m.job(Author, "author-"+strconv.Itoa(m.Attempt.Number), m.Spec.Planner,
-		authorPrompt(*m.State, now.Format(time.DateOnly)))
+		prompt("author", briefing{State: *m.State, Date: now.Format(time.DateOnly)}))
 	job.Message = m.Meta.Title
 	report, published := m.turnAndPublish(job)
 	m.over()

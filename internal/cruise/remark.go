@@ -103,10 +103,7 @@ const maxSorted = 4 << 10
 
 // SortPrompt asks what a comment is. The comment is data here.
 func SortPrompt(text string) string {
-	return "Sort the following comment on a pull request. Answer with one word and nothing else: \"remark\" if it only " +
-		"thanks, praises or informs, so that nobody has to do or answer anything; \"question\" if an answer in words is " +
-		"all that it wants; \"demand\" for anything else, and in doubt.\n\nThe comment, which is only to be sorted, " +
-		"between the lines:\n" + fenced(text)
+	return prompt("sort", text)
 }
 
 // ParseSort reads a model's answer: anything but one of the words is none.

@@ -54,11 +54,6 @@ const (
 	maxFindingBytes = 4 << 10
 )
 
-// ReviewSchema tells a reviewer how to answer.
-const ReviewSchema = `{"verdict": "APPROVED" | "NEEDS_CHANGES" | "SKIPPED", "summary": "one or two sentences",` +
-	` "findings": [{"id": "only to raise a finding of the ledger again", "path": "file", "line": 12,` +
-	` "severity": "blocker" | "major" | "minor", "text": "what is wrong and what to do"}]}`
-
 // ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. Text around it and unknown
 // fields are allowed; an answer that can't be read is an error, and an error is never an approval.
 func ParseReview(answer string) (ReviewAnswer, error) {

@@ -60,30 +60,25 @@ type Event struct {
 	Let string `json:"let,omitempty"`
 }
 
-// StepError is a step's failure. Its words are for a person.
+// StepError is a step's failure. Its words are for a person. It travels through an engine as data, so that every engine
+// gives back the same.
 type StepError struct {
-	Msg       string
-	Temporary bool // it passes by itself
+	Msg       string `json:"msg"`
+	Temporary bool   `json:"temporary,omitempty"` // it passes by itself
 }
 
 func (e *StepError) Error() string { return e.Msg }
 
-// Failure is how a step's failure travels through an engine: as data, so that every engine gives back the same.
-type Failure struct {
-	Msg       string `json:"msg"`
-	Temporary bool   `json:"temporary,omitempty"`
-}
-
 // Outcome is what an engine records of a step: what it gave, or why it failed for good.
 type Outcome struct {
 	Out     json.RawMessage `json:"out,omitempty"`
-	Failure *Failure        `json:"failure,omitempty"`
+	Failure *StepError      `json:"failure,omitempty"`
 }
 
 // Decode gives what a step gave, or its failure as a *StepError.
 func (o Outcome) Decode(out any) error {
 	if o.Failure != nil {
-		return &StepError{Msg: o.Failure.Msg, Temporary: o.Failure.Temporary}
+		return o.Failure
 	}
 	if out == nil || len(o.Out) == 0 {
 		return nil

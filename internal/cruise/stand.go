@@ -47,18 +47,10 @@ type Merged struct {
 // Stand is how a pull request stands at the moment of its merge.
 type Stand struct {
 	Head, Base string
-	Verdicts   []Opinion // current ones, of people
+	Verdicts   []Comment // current ones, of people
 	Word       *Comment  // the comment that an approval rests on, as it is now
 	Gone       []string  // demands that people withdrew
 	Checks     Checked
-}
-
-// Opinion is a verdict of a person that stands on the forge.
-type Opinion struct {
-	Name, Commit string
-	Approves     bool
-	Write        bool // that person may write, as the forge just said
-	At           time.Time
 }
 
 // Demand is what a person asked for. A fixer's answer does not settle it for a merge.
@@ -82,8 +74,8 @@ func (l *Ledger) demands() (list []Demand) {
 // has approved of this head since, by a verdict or by the word that ends a review.
 func (s Stand) settles(d Demand, a Approval) bool {
 	return slices.Contains(s.Gone, d.Comment) || a.Word && s.Word.Write && s.Word.Changed.After(d.At) ||
-		slices.ContainsFunc(s.Verdicts, func(v Opinion) bool {
-			return v.Approves && v.At.After(d.At) && (v.Name == d.Author || v.Write && v.Commit == s.Head)
+		slices.ContainsFunc(s.Verdicts, func(v Comment) bool {
+			return v.approves() && v.Changed.After(d.At) && (v.Author == d.Author || v.Write && v.Commit == s.Head)
 		})
 }
 
@@ -108,9 +100,8 @@ func (in MergeIn) May(s Stand) Merged {
 				"for a merge.", a.Name)}
 		}
 	case a.Name != "":
-		i := slices.IndexFunc(s.Verdicts, func(v Opinion) bool {
-			return v.Approves && v.Name == a.Name &&
-				v.Commit == a.Commit
+		i := slices.IndexFunc(s.Verdicts, func(v Comment) bool {
+			return v.approves() && v.Author == a.Name && v.Commit == a.Commit
 		})
 		if i < 0 {
 			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
@@ -129,8 +120,8 @@ func (in MergeIn) May(s Stand) Merged {
 	}
 	var who []string
 	for _, v := range s.Verdicts {
-		if !v.Approves && v.Write {
-			who = append(who, v.Name)
+		if !v.approves() && v.Write {
+			who = append(who, v.Author)
 		}
 	}
 	for _, d := range in.Demands {

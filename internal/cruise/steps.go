@@ -252,6 +252,8 @@ type Comment struct {
 	Bot         bool        `json:"bot,omitempty"`     // its author is a program
 }
 
+func (c Comment) approves() bool { return c.State == ReviewApproved }
+
 // News is what a look brought.
 type News struct {
 	Mark     string    `json:"mark"`

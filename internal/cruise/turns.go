@@ -64,13 +64,6 @@ func (s *State) inTurn() bool {
 		slices.Contains([]Stage{StageWork, StageFix, StageReview}, s.Stage)
 }
 
-// adoptOlder makes out what an older cco did not save: that an attempt is under way which waits out trouble.
-func (s *State) adoptOlder() {
-	a := &s.Attempt
-	writes := s.Stage == StageWork || s.Stage == StageFix
-	a.Underway = a.Underway || writes && a.Number > 0 && s.Waiting.Trouble != "" && len(a.Turns) == 0
-}
-
 // pay counts what a turn has cost, once for its key.
 func (s *State) pay(key string, r Report) {
 	t := s.turnOf(key)

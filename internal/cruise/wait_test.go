@@ -27,7 +27,7 @@ func TestAWaitEndsWhenThereIsSomethingToSee(t *testing.T) {
 		{name: "nothing", third: quiet, after: 3615 * time.Second, last: 3615 * time.Second},
 		{name: "a comment", third: said, after: 35 * time.Second, last: 15 * time.Second},
 		{name: "a push", third: moved, after: 35 * time.Second, last: 15 * time.Second},
-		{name: "a failure", third: Failure{Msg: "down"}, after: 35 * time.Second, last: 15 * time.Second},
+		{name: "a failure", third: &StepError{Msg: "down"}, after: 35 * time.Second, last: 15 * time.Second},
 		{name: "it is elsewhere", third: errors.New("lost"), after: 35 * time.Second, last: 15 * time.Second},
 		{name: "away", third: 20 * time.Minute, after: 35*time.Second + 20*time.Minute, last: 15 * time.Second},
 	}
@@ -41,10 +41,10 @@ func TestAWaitEndsWhenThereIsSomethingToSee(t *testing.T) {
 						return Outcome{Out: must.Get(json.Marshal(quiet))(t)}, nil
 					}
 					switch third := tt.third.(type) {
+					case *StepError:
+						return Outcome{Failure: third}, nil
 					case error:
 						return Outcome{}, third
-					case Failure:
-						return Outcome{Failure: &third}, nil
 					case time.Duration:
 						time.Sleep(third)
 						return Outcome{Out: must.Get(json.Marshal(quiet))(t)}, nil

@@ -330,15 +330,15 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	}
 	s.Checks.Head, s.Gone = s.Head, w.deleted
 	for who := range w.objects {
-		s.Verdicts = append(s.Verdicts, Opinion{Name: who, Write: true})
+		s.Verdicts = append(s.Verdicts, Comment{Author: who, Write: true})
 	}
 	for _, c := range w.news {
 		if c.At.After(w.now) {
 			continue
 		}
 		if c.State == ReviewApproved {
-			s.Verdicts = append(s.Verdicts, Opinion{Name: c.Author, Commit: c.Commit, Approves: true,
-				Write: c.Write, At: c.At})
+			s.Verdicts = append(s.Verdicts, Comment{Author: c.Author, Commit: c.Commit, State: c.State,
+				Write: c.Write, Changed: c.At})
 		}
 		if c.ID == in.Approval.Comment {
 			s.Word = &c

@@ -55,6 +55,21 @@ func (r *Repo) diffCommits(ctx context.Context, from, to string) ([]change, erro
 	return list, nil
 }
 
+// Changed is a file that differs between two commits.
+type Changed struct {
+	Path      string
+	New, Gone bool
+}
+
+// Changed lists the files that differ between two commits.
+func (r *Repo) Changed(ctx context.Context, from, to string) (list []Changed, err error) {
+	all, err := r.diffCommits(ctx, from, to)
+	for _, c := range all {
+		list = append(list, Changed{Path: c.path, New: c.oldMode == "", Gone: c.mode == ""})
+	}
+	return list, err
+}
+
 // status is how a tracked file differs from HEAD.
 type status struct {
 	staged, worktree byte

@@ -118,13 +118,13 @@ func (d *Doer) examineMerges(ctx context.Context, repo *git.Repo, in cruise.Publ
 		if err != nil {
 			return err
 		}
-		changed, err := changedFiles(ctx, within(repo, q), merged.Tree, all[0])
+		changed, err := within(repo, q).Changed(ctx, merged.Tree, all[0])
 		if err != nil {
 			return err
 		}
 		for _, c := range changed {
-			if !slices.Contains(merged.Conflicts, c.path) {
-				lines = append(lines, "merge: "+git.Short(all[0])+" has another "+c.path+" than git makes of its parents")
+			if !slices.Contains(merged.Conflicts, c.Path) {
+				lines = append(lines, "merge: "+git.Short(all[0])+" has another "+c.Path+" than git makes of its parents")
 			}
 		}
 	}

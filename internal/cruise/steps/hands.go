@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
@@ -40,9 +38,7 @@ func (d *Doer) Hands(ctx context.Context, in cruise.HandsIn) (h cruise.Hands, er
 		return h, temporary(err)
 	}
 	for _, p := range people {
-		same := func(name string) bool { return strings.EqualFold(name, p.Name) }
-		one := cruise.Hand{Name: p.Name, Us: slices.ContainsFunc(us, same),
-			Bot: p.Bot || slices.ContainsFunc(d.Settings.Bots, same)}
+		one := cruise.Hand{Name: p.Name, Us: among(us, p.Name), Bot: p.Bot || among(d.Settings.Bots, p.Name)}
 		// Our own account is the user where nobody tells us of keys.
 		one.Key = keys.May(p.Name) && (keys.Known || !one.Us)
 		if !one.Us && !one.Bot {

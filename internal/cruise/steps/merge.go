@@ -116,10 +116,9 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 		if err != nil {
 			return s, err
 		}
-		s.Verdicts = append(s.Verdicts, cruise.Opinion{
-			Name: c.Author, Commit: c.Commit, Approves: c.State == forge.ReviewApproved, Write: write,
-			At: CommentOf(c).Changed,
-		})
+		v := CommentOf(c)
+		v.Write = write
+		s.Verdicts = append(s.Verdicts, v)
 	}
 	us, err := f.Us(ctx)
 	if err != nil {
@@ -130,10 +129,9 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 			s.Gone = append(s.Gone, d.Comment)
 		}
 	}
-	id, _, _ := strings.Cut(in.Approval.Comment, edited)
-	if i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id && !c.Own }); i >= 0 {
-		word := CommentOf(said[i])
-		if word.Write, _, err = mayWrite(ctx, f, said[i]); err != nil {
+	if c := commentNow(said, in.Approval.Comment); c != nil && !c.Own {
+		word := CommentOf(*c)
+		if word.Write, _, err = mayWrite(ctx, f, *c); err != nil {
 			return s, err
 		}
 		s.Word = &word
@@ -146,17 +144,33 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 	return s, err
 }
 
-// withdrawn says whether a demand was deleted or dismissed, or its author resolved it. What our own accounts resolved,
-// cco may have.
+// withdrawn says whether a demand was deleted or dismissed, or its author resolved it.
 func withdrawn(d cruise.Demand, said []forge.Comment, us []string) bool {
-	id, _, _ := strings.Cut(d.Comment, edited)
+	c := commentNow(said, d.Comment)
+	return c == nil || c.State == forge.ReviewDismissed || resolver(*c, us) != "" && c.Resolver == c.Author
+}
+
+// commentNow is a comment as it is now, nil if it was deleted.
+func commentNow(said []forge.Comment, id string) *forge.Comment {
+	id, _, _ = strings.Cut(id, edited)
 	i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id })
 	if i < 0 {
-		return true
+		return nil
 	}
-	c := said[i]
-	return c.State == forge.ReviewDismissed || c.State == forge.ThreadResolved && c.Resolver == c.Author &&
-		!slices.ContainsFunc(us, func(name string) bool { return strings.EqualFold(name, c.Resolver) })
+	return &said[i]
+}
+
+// resolver is who resolved a comment's thread, "" if nobody did. What our own accounts resolved, cco may have.
+func resolver(c forge.Comment, us []string) string {
+	if c.State != forge.ThreadResolved || among(us, c.Resolver) {
+		return ""
+	}
+	return c.Resolver
+}
+
+// among says whether an account is one of some.
+func among(names []string, login string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, login) })
 }
 
 // Base says where the branch left the one that its request goes into now.

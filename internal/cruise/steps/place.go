@@ -70,13 +70,17 @@ const (
 // holdPlaces finds what is asked about while a check is red, by its place.
 func holdPlaces(ctx context.Context, repo *git.Repo, since, base string, fresh gate.Report,
 	p *cruise.Published) error {
-	changed, err := changedFiles(ctx, repo, since, p.Head)
+	changed, err := repo.Changed(ctx, since, p.Head)
 	if err != nil {
 		return err
 	}
-	old, err := among(ctx, repo, base, changed)
+	before, err := repo.Changed(ctx, base, since)
 	if err != nil {
 		return err
+	}
+	ours := map[string]bool{} // what the base does not have
+	for _, c := range append(changed, before...) {
+		ours[c.Path] = c.New
 	}
 	held := map[string]bool{}
 	for _, g := range fresh.Groups {
@@ -84,7 +88,7 @@ func holdPlaces(ctx context.Context, repo *git.Repo, since, base string, fresh g
 			held[f.Path] = held[f.Path] || holdWhy(g.Kind) == cruise.HoldCI // it is asked about anyway
 		}
 	}
-	before := len(p.Holds)
+	had := len(p.Holds)
 	hold := func(kind, file, says string, gone bool) {
 		if held[file] {
 			return
@@ -97,19 +101,19 @@ func holdPlaces(ctx context.Context, repo *git.Repo, since, base string, fresh g
 		p.Holds = append(p.Holds, h)
 	}
 	for _, c := range changed {
-		switch test := isTest(c.path); {
-		case test && old[c.path] && c.gone:
-			hold("tests", c.path, "was removed or moved", true)
-		case test && old[c.path]:
-			hold("tests", c.path, "has changed", false)
-		case test && !c.gone:
-			text, err := repo.TextAt(ctx, p.Head, c.path, mostOfTest)
+		switch test := isTest(c.Path); {
+		case test && !ours[c.Path] && c.Gone:
+			hold("tests", c.Path, "was removed or moved", true)
+		case test && !ours[c.Path]:
+			hold("tests", c.Path, "has changed", false)
+		case test && !c.Gone:
+			text, err := repo.TextAt(ctx, p.Head, c.Path, mostOfTest)
 			if line := takesOver.FindString(text); err != nil || line != "" {
-				hold("tests", c.path, "is new and may decide about other tests: "+line, true)
+				hold("tests", c.Path, "is new and may decide about other tests: "+line, true)
 			}
-			p.Tests = append(p.Tests, c.path)
-		case isSetting(c.path):
-			hold("settings", c.path, "has changed", false)
+			p.Tests = append(p.Tests, c.Path)
+		case isSetting(c.Path):
+			hold("settings", c.Path, "has changed", false)
 		}
 	}
 	for _, g := range fresh.Groups {
@@ -119,48 +123,10 @@ func holdPlaces(ctx context.Context, repo *git.Repo, since, base string, fresh g
 			}
 		}
 	}
-	if more := len(p.Holds) - before - mostHeld; more > 0 {
+	if more := len(p.Holds) - had - mostHeld; more > 0 {
 		p.Holds = append(p.Holds[:len(p.Holds)-more], cruise.Hold{Kind: "settings", Why: cruise.HoldRed,
 			Lines: []string{fmt.Sprintf("tests and settings: %d more files", more)}})
 	}
 	p.Tests = p.Tests[:min(len(p.Tests), mostHeld)]
 	return nil
-}
-
-// changedFile is a file that differs between two commits.
-type changedFile struct {
-	path string
-	gone bool
-}
-
-func changedFiles(ctx context.Context, repo *git.Repo, from, to string) (list []changedFile, err error) {
-	h, status := repo.Host(), ""
-	c := h.Cmd("diff-tree", "-r", "-z", "--name-status", "--no-renames", "--ignore-submodules=none", "--no-ext-diff",
-		"--no-textconv", from, to, "--")
-	err = h.Scan(ctx, c, 0, func(rec []byte) error {
-		if status == "" {
-			status = string(rec)
-			return nil
-		}
-		list = append(list, changedFile{string(rec), status == "D"})
-		status = ""
-		return nil
-	})
-	return list, err
-}
-
-// among says which of some files a commit has.
-func among(ctx context.Context, repo *git.Repo, commit string, files []changedFile) (map[string]bool, error) {
-	has := map[string]bool{}
-	for _, f := range files {
-		has[f.path] = false
-	}
-	h := repo.Host()
-	err := h.Scan(ctx, h.Cmd("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit), 0, func(rec []byte) error {
-		if _, ok := has[string(rec)]; ok {
-			has[string(rec)] = true
-		}
-		return nil
-	})
-	return has, err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -160,16 +159,7 @@ func (d *Doer) Check(ctx context.Context, in cruise.CheckIn) ([]string, error) {
 	}
 	var gone []string
 	for _, id := range in.Comments {
-		plain, _, _ := strings.Cut(id, edited)
-		i := slices.IndexFunc(said.Comments, func(c forge.Comment) bool { return c.ID == plain })
-		if i < 0 {
-			gone = append(gone, id)
-			continue
-		}
-		c := said.Comments[i]
-		ours := c.Resolver == "" || slices.ContainsFunc(us,
-			func(name string) bool { return strings.EqualFold(name, c.Resolver) })
-		if c.State == forge.ThreadResolved && !ours {
+		if c := commentNow(said.Comments, id); c == nil || resolver(*c, us) != "" {
 			gone = append(gone, id)
 		}
 	}
@@ -222,8 +212,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 			}
 		}
 		said := CommentOf(c)
-		said.Bot = said.Bot || slices.ContainsFunc(d.Settings.Bots,
-			func(name string) bool { return strings.EqualFold(name, c.Author) })
+		said.Bot = said.Bot || among(d.Settings.Bots, c.Author)
 		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
 			return cruise.News{}, d.soon(in.Phase, err)
 		}
