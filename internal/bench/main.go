@@ -95,7 +95,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 		{"keep", b.keep}, {"guard", b.guard}, {"cage", b.caged},
 		{"cruise", b.cruise},
 		{"door", b.door}, {"live", b.live},
-		{"view-first", b.viewFirst}, {"view-late", b.viewLate}, {"view-many", b.viewMany}} {
+		{"view-first", b.viewFirst}, {"view-home", b.viewHome}, {"view-lines", b.viewLines},
+		{"view-late", b.viewLate}, {"view-many", b.viewMany}} {
 		if !strings.Contains(m.name, only) {
 			continue
 		}

@@ -16,6 +16,42 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
+// tab opens a browser that has come in.
+func (p *page) tab(ctx context.Context) (tab context.Context, done func(), err error) {
+	program, err := proc.LookPath("chromium")
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.WindowSize(1440, 900),
+		chromedp.UserDataDir(filepath.Join(p.b.dir, "chromium")), chromedp.WSURLReadTimeout(2*time.Minute))
+	if os.Getuid() == 0 {
+		opts = append(opts, chromedp.NoSandbox)
+	}
+	alloc, stop := chromedp.NewExecAllocator(ctx, opts...)
+	tab, end := chromedp.NewContext(alloc)
+	done = func() {
+		end()
+		stop()
+	}
+	c := p.b.cmd(p.b.dir, filepath.Join(filepath.Dir(p.b.cco), "cco-cruise"), "view", "--open")
+	c.Env = append(c.Env, "BROWSER=true")
+	if _, err = proc.Output(ctx, c); err == nil {
+		err = chromedp.Run(tab, chromedp.Navigate("file://"+filepath.Join(p.b.data(), "view", "open.html")),
+			onPage(shown+" > 0"))
+	}
+	if err != nil {
+		done()
+	}
+	return tab, done, err
+}
+
+// shown is when the page had its state; the times and the count of bytes are those of the browser's own.
+const (
+	shown = `performance.getEntriesByName('shown')[0]?.startTime || 0`
+	size  = `['navigation', 'resource'].flatMap(k => performance.getEntriesByType(k)).
+		reduce((n, e) => n + e.encodedBodySize, 0)`
+)
+
 // viewFirst compares the first load of the page, until its state is shown, with a static page of the same size.
 func (b *bench) viewFirst(ctx context.Context) error {
 	p, err := b.openPage(ctx)
@@ -23,30 +59,12 @@ func (b *bench) viewFirst(ctx context.Context) error {
 		return err
 	}
 	defer p.close()
-	program, err := proc.LookPath("chromium")
+	tab, done, err := p.tab(ctx)
 	if err != nil {
 		return err
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program),
-		chromedp.UserDataDir(filepath.Join(b.dir, "chromium")), chromedp.WSURLReadTimeout(2*time.Minute))
-	if os.Getuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox)
-	}
-	alloc, stop := chromedp.NewExecAllocator(ctx, opts...)
-	defer stop()
-	tab, end := chromedp.NewContext(alloc)
-	defer end()
-	c := b.cmd(b.dir, filepath.Join(filepath.Dir(b.cco), "cco-cruise"), "view", "--open")
-	c.Env = append(c.Env, "BROWSER=true")
-	if _, err := proc.Output(ctx, c); err != nil {
-		return err
-	}
-	// The count of bytes and the time are those of the browser's own.
-	const shown, size = `performance.getEntriesByName('shown')[0]?.startTime || 0`,
-		`['navigation', 'resource'].flatMap(k => performance.getEntriesByType(k)).reduce((n, e) => n + e.encodedBodySize, 0)`
-	come := chromedp.Tasks{network.SetCacheDisabled(true),
-		chromedp.Navigate("file://" + filepath.Join(b.data(), "view", "open.html")), onPage(shown + " > 0")}
-	if err := chromedp.Run(tab, come); err != nil {
+	defer done()
+	if err := chromedp.Run(tab, network.SetCacheDisabled(true)); err != nil {
 		return err
 	}
 	var bytes float64

@@ -36,5 +36,5 @@ func boxPages(b *browser) {
 	stopped("Stop everything", "Stop everything")
 	stopped("Stop box", "Yes, stop it")
 	b.at("/log")
-	b.sees("stop everything")
+	b.sees("Stop everything")
 }

@@ -72,6 +72,6 @@ func TestButtonsWaitUntilTheyWereSeen(t *testing.T) {
 	b.sees("Come in with the code")
 	b.comeIn()
 	b.at("/log")
-	b.sees("forget")
-	b.sees("come in")
+	b.sees("Forget all browsers")
+	b.sees("Come in with a code")
 }

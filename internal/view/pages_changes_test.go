@@ -26,8 +26,8 @@ func changesPage(b *browser) {
 	b.pressOn("Greet people", "Review")
 	b.sees("<b>hello</b>")
 	b.sees("<U+202E>")
-	b.until("colours", "document.querySelectorAll('.c-k').length > 1")
-	b.until("findings on lines", "document.querySelectorAll('tr .found').length > 0")
+	b.until("colours", "CSS.highlights.get('c-k').size > 1")
+	b.until("findings on lines", "document.querySelectorAll('.under .found').length > 0")
 	b.fine("changes with findings")
 	if b.width > 1000 {
 		b.chooses("side by side", "select[aria-label=View]")

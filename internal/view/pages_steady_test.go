@@ -107,14 +107,14 @@ func (b *browser) commentByKeys(id string) {
 	b.settled("the changes")
 	b.until("they are examined", "!document.body.innerText.includes('still looking')")
 	b.tabTo("the first line", "document.querySelector('.diff .at[tabindex=\"0\"]')")
-	at := b.value("document.activeElement.ariaLabel")
+	at := b.value("document.activeElement.innerText")
 	b.do("down", chromedp.KeyEvent(kb.ArrowDown))
-	below := b.value("document.activeElement.ariaLabel")
+	below := b.value("document.activeElement.innerText")
 	if below == at || !b.holds("document.activeElement.matches('.at')") {
 		b.t.Errorf("below %q is %q", at, below)
 	}
 	b.do("up", chromedp.KeyEvent(kb.ArrowUp))
-	if again := b.value("document.activeElement.ariaLabel"); again != at {
+	if again := b.value("document.activeElement.innerText"); again != at {
 		b.t.Errorf("above %q is %q", below, again)
 	}
 	b.do("comment", chromedp.KeyEvent("\r"))

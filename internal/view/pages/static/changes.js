@@ -25,19 +25,16 @@ import {
   short,
 } from '/assets/app.js';
 import {useKeys} from '/assets/app.js';
-import {languageOf, paint} from '/assets/colour.js';
 import {Frame} from '/assets/head.js';
+import {Lines} from '/assets/lines.js';
 import {Field, Discard, Later} from '/assets/need.js';
 
-// A line is painted once.
-const painted = new WeakMap();
-function Spans({l, lang}) {
-  if (!painted.has(l)) painted.set(l, paint(l.text, lang));
-  return painted
-    .get(l)
-    .map(([kind, text], i) => (kind ? html`<span class=${'c-' + kind} key=${i}>${text}</span>` : text));
+// What was found in a file is gathered once.
+const gathered = new WeakMap();
+function foundIn(f) {
+  if (!gathered.has(f)) gathered.set(f, [...f.found, ...f.hunks.flatMap(h => h.lines.flatMap(l => l.found || []))]);
+  return gathered.get(f);
 }
-const foundIn = f => [...f.found, ...f.hunks.flatMap(h => h.lines.flatMap(l => l.found || []))];
 const worst = f => ['high', 'medium', 'low'].find(d => foundIn(f).some(x => x.danger === d));
 const locks = ['go.sum', 'package-lock.json', 'yarn.lock', 'pnpm-lock.yaml', 'Cargo.lock', 'poetry.lock'];
 const generated = f => locks.includes(base(f.path)) || /\.(min\.(js|css)|snap|pb\.go)$/.test(f.path);
@@ -104,125 +101,17 @@ function Write({save, cancel}) {
   `;
 }
 
-const words = {'+': 'added', '-': 'removed', ' ': ''};
-// step goes with an arrow key to the next line that can be commented on.
-function step(e) {
-  const by = {ArrowDown: 1, ArrowUp: -1}[e.key];
-  if (!by || !e.target.matches('.at')) return;
-  e.preventDefault();
-  const rows = [...e.target.closest('section').querySelectorAll('tr:has(.at)')];
-  const to = rows[rows.indexOf(e.target.closest('tr')) + by];
-  if (to) [...to.querySelectorAll('.at')].at(-1).focus();
-}
-
-function Lines({f, h, both, tools}) {
-  const lang = languageOf(f.path);
-  const entry = h.lines.find(l => l.op !== ' '); // of the Tab key; from there on arrows go from line to line
-  const rows = [],
-    num = (l, k, old) => html`
-      <td class=${'l' + (old ? ' old' : '')}>
-        ${tools.say && l[k] ? html`
-          <button
-            type="button"
-            tabindex=${l === entry && k === (l.new ? 'new' : 'old') ? 0 : -1}
-            class="at"
-            aria-label=${`Comment on line ${l[k]}`}
-            onClick=${() => tools.say(f, l)}>
-            ${l[k]}
-          </button>
-        ` : (
-          l[k] || ''
-        )}
-      </td>
-    `;
-  const below = (l, key) => {
-    const found = l.found || [],
-      mine = tools.on(f, l),
-      writes = tools.writes(f, l);
-    if (found.length || mine.length || writes)
-      rows.push(
-        html`<tr key=${'n' + key}>
-          <td colspan=${both ? 4 : 3} class="under">
-            ${found.map((x, i) => html`
-              <${Found} f=${x} key=${i} ...${tools.consent(x)} />
-            `)}
-            ${mine.map(c => html`
-              <${Remark} c=${c} gone=${tools.gone} key=${c.id} />
-            `)}
-            ${writes && html`<${Write} save=${t => tools.save(f, l, t)} cancel=${() => tools.say(null)} />`}
-          </td>
-        </tr>`,
-      );
-  };
-  const touch = l => ({onDblClick: () => tools.say && tools.say(f, l)});
-  if (!both)
-    h.lines.forEach((l, i) => {
-      rows.push(
-        html`<tr key=${i} class=${l.op === '+' ? 'add' : l.op === '-' ? 'rm' : ''} ...${touch(l)}>
-          ${num(l, 'old', true)}
-          ${num(l, 'new')}
-          <td class="c">
-            <span class="op" aria-label=${words[l.op]}>${l.op === '-' ? '−' : l.op}</span>
-            <${Spans} l=${l} lang=${lang} />
-          </td>
-        </tr>`,
-      );
-      below(l, i);
-    });
-  else
-    pairs(h.lines).forEach(([a, b], i) => {
-      const side = (l, k, op, c) =>
-        l ? html`
-          ${num(l, k)}
-          <td class=${'c ' + (l.op === op ? c : '')}><${Spans} l=${l} lang=${lang} /></td>
-        ` : html`
-          <td class="l"></td>
-          <td class="c none"></td>
-        `;
-      rows.push(
-        html`<tr key=${i}>
-          ${side(a, 'old', '-', 'rm')}
-          ${side(b, 'new', '+', 'add')}
-        </tr>`,
-      );
-      for (const l of new Set([a, b])) if (l) below(l, i + l.op);
-    });
-  return html`
-    <table class=${'diff' + (both ? ' both' : '')} aria-label=${'Lines of ' + f.path} onKeyDown=${step}>
-      <tbody>
-        <tr class="hunk">
-          <td class="l old"></td>
-          ${both ? html`
-            <td class="c" colspan="3">${h.head}</td>
-          ` : html`
-            <td class="l"></td>
-            <td class="c">${h.head}</td>
-          `}
-        </tr>
-        ${rows}
-      </tbody>
-    </table>
-  `;
-}
-function pairs(lines) {
-  const out = [];
-  let dels = [],
-    adds = [];
-  const flush = () => {
-    for (let i = 0; i < Math.max(dels.length, adds.length); i++) out.push([dels[i], adds[i]]);
-    dels = [];
-    adds = [];
-  };
-  for (const l of lines) {
-    if (l.op === '-') dels.push(l);
-    else if (l.op === '+') adds.push(l);
-    else {
-      flush();
-      out.push([l, l]);
-    }
-  }
-  flush();
-  return out;
+// below is what stands under a line.
+function Below({f, l, tools}) {
+  return [
+    ...(l.found || []).map((x, i) => html`
+      <${Found} f=${x} key=${i} ...${tools.consent(x)} />
+    `),
+    ...tools.on(f, l).map(c => html`
+      <${Remark} c=${c} gone=${tools.gone} key=${c.id} />
+    `),
+    tools.writes(f, l) && html`<${Write} save=${t => tools.save(f, l, t)} cancel=${() => tools.say(null)} />`,
+  ];
 }
 
 function File({f, patch, both, whole, open, fold, seen, see, taken, take, tools}) {
@@ -279,7 +168,14 @@ function File({f, patch, both, whole, open, fold, seen, see, taken, take, tools}
           `)}
           ${f.binary && html`<p class="m pad">A binary file.</p>`}
           ${f.hunks.map((h, i) => html`
-            <${Lines} f=${f} h=${h} both=${both} tools=${tools} key=${i} />
+            <${Lines}
+              path=${f.path}
+              h=${h}
+              both=${both}
+              below=${l => tools.any(f, l) && html`<${Below} f=${f} l=${l} tools=${tools} />`}
+              say=${tools.say && (l => tools.say(f, l))}
+              key=${i}
+            />
           `)}
           ${more && html`
             <p class="f pad">
@@ -473,6 +369,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
     r.file === f.path && r.line === (l.op === '-' ? l.old : l.new) && Boolean(r.old) === (l.op === '-');
   const tools = {
     consent: x => ({g: by[x.kind], took: took.includes(x.kind), take: may && !c.examining && consent}),
+    any: (f, l) => l.found?.length > 0 || mine.some(r => same(r, f, l)) || tools.writes(f, l),
     on: (f, l) => mine.filter(r => same(r, f, l)),
     file: f =>
       mine.filter(

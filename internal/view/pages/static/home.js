@@ -76,7 +76,7 @@ function rowsOf(st) {
       note: n.kind === 'pull' || n.kind === 'decide' ? '' : flat(n.words).slice(0, 160) || says,
       repo: n.repo,
       branch: n.branch,
-      agent: n.agent,
+      agent: n.agent || (n.of === 'phase' ? 'phase' : ''),
       cost: v ? v.spent : phases.get(n.parent || n.id),
       size: v && v.size,
       at: n.since,
@@ -167,18 +167,14 @@ function useHeld(rows) {
   };
 }
 
-const dash = html`<span class="dk">—</span>`;
-const Size = ({of}) =>
-  of ? html`
-    <span class="dk">${count(of.files, 'file')} </span>
-    <${Plus} s=${of} />
-  ` : (
-    dash
-  );
+const Size = ({of}) => html`
+  <span class="dk">${count(of.files, 'file')} </span>
+  <${Plus} s=${of} />
+`;
 const Marks = ({n}) =>
   n && n.held ? n.held.slice(0, 2).map(g => html`<${Danger} key=${g.kind} of=${g.danger} n=${g.count} />`) : null;
 
-function Row({r, on, pick, marked, mark, open}) {
+function Row({r, n, on, pick, marked, mark, open}) {
   const link =
     r.does &&
     (clean(r.n || {}) ? html`
@@ -196,6 +192,7 @@ function Row({r, on, pick, marked, mark, open}) {
     <li
       class=${'row' + (on ? ' on' : '') + (r.group === 'done' ? ' old' : '')}
       data-id=${r.id}
+      style=${{'--n': n}}
       aria-current=${on ? 'true' : undefined}
       onClick=${e => {
         if (!e.target.closest('a, button, input, dialog')) pick();
@@ -215,8 +212,8 @@ function Row({r, on, pick, marked, mark, open}) {
           ${r.branch && html`<span class="dk"> · ${r.branch}</span>`}
         </span>
         <span class="dk">${r.agent && html`<${Agent} of=${r.agent} />`}</span>
-        <span class="n"><${Size} of=${r.size} /></span>
-        <span class="n">${r.cost && r.cost.cost > 0 ? cents(r.cost.cost) : dash}</span>
+        <span class="n">${r.size && html`<${Size} of=${r.size} />`}</span>
+        <span class="n">${r.cost && r.cost.cost > 0 && cents(r.cost.cost)}</span>
         <span class="n"><${Ago} at=${r.at} /></span>
       </span>
       <span class="do">${link}</span>
@@ -371,6 +368,13 @@ export function Home() {
     .map(([g, name]) => [g, name, rows.filter(r => (r.shown || r.group) === g)])
     .map(([g, name, list]) => [g, name, list, g === 'done' && !all && !want ? list.slice(0, 30) : list])
     .filter(x => x[2].length);
+  // Each group and row stands at a place of its own, and goes to another by a transform: nothing is laid out anew.
+  let before = 0;
+  const places = shown.map(([, , list, some]) => {
+    const at = before;
+    before += some.length + (some.length < list.length);
+    return at;
+  });
   const flatRows = shown.flatMap(x => x[3]),
     at = Math.max(
       0,
@@ -483,55 +487,61 @@ export function Home() {
             Nothing waits for you.
           </p>
         `}
-        ${shown.map(([g, name, list, some]) => {
-          const good = g === 'ready' ? list.filter(r => r.n && clean(r.n)) : [];
-          return html`
-            <section key=${g} id=${g}>
-              <div class="group">
-                <h2>${name}</h2>
-                <span class="m">${list.length}</span>
-                ${good.length > 1 && html`
-                  <button type="button" class="btn q end" onClick=${() => takeAll(good)}>
-                    Take ${good.length} clean
-                  </button>
-                `}
-              </div>
-              <ul>
-                ${some.map(r => html`
-                  <${Part} key=${r.key}>
-                    <${Row}
-                      r=${r}
-                      on=${chosen && r.key === chosen.key}
-                      pick=${() => setOn(r.key)}
-                      marked=${marked.includes(r.key)}
-                      mark=${() => toggle(r.key)}
-                      open=${e => {
-                        if (innerWidth > 1100) {
-                          e.preventDefault();
-                          setOn(r.key);
-                          requestAnimationFrame(() =>
+        <div class="inbox" style=${{'--rows': before, '--heads': shown.length}}>
+          ${shown.map(([g, name, list, some], at) => {
+            const good = g === 'ready' ? list.filter(r => r.n && clean(r.n)) : [];
+            return html`
+              <section
+                key=${g}
+                id=${g}
+                style=${{'--before': places[at], '--above': at, '--rows': some.length + (some.length < list.length)}}>
+                <div class="group">
+                  <h2>${name}</h2>
+                  <span class="m">${list.length}</span>
+                  ${good.length > 1 && html`
+                    <button type="button" class="btn q end" onClick=${() => takeAll(good)}>
+                      Take ${good.length} clean
+                    </button>
+                  `}
+                </div>
+                <ul>
+                  ${some.map((r, n) => html`
+                    <${Part} key=${r.key}>
+                      <${Row}
+                        r=${r}
+                        n=${n}
+                        on=${chosen && r.key === chosen.key}
+                        pick=${() => setOn(r.key)}
+                        marked=${marked.includes(r.key)}
+                        mark=${() => toggle(r.key)}
+                        open=${e => {
+                          if (innerWidth > 1100) {
+                            e.preventDefault();
+                            setOn(r.key);
                             requestAnimationFrame(() =>
-                              document
-                                .querySelector('.pane textarea, .pane input, .pane .dock button')
-                                ?.focus(),
-                            ),
-                          );
-                        }
-                      }}
-                    />
-                  </${Part}>
-                `)}
-              </ul>
-              ${some.length < list.length && html`
-                <p class="more">
-                  <button type="button" class="btn q" onClick=${() => setAll(true)}>
-                    ${list.length - some.length} more
-                  </button>
-                </p>
-              `}
-            </section>
-          `;
-        })}
+                              requestAnimationFrame(() =>
+                                document
+                                  .querySelector('.pane textarea, .pane input, .pane .dock button')
+                                  ?.focus(),
+                              ),
+                            );
+                          }
+                        }}
+                      />
+                    </${Part}>
+                  `)}
+                </ul>
+                ${some.length < list.length && html`
+                  <p class="more" style=${{'--n': some.length}}>
+                    <button type="button" class="btn q" onClick=${() => setAll(true)}>
+                      ${list.length - some.length} more
+                    </button>
+                  </p>
+                `}
+              </section>
+            `;
+          })}
+        </div>
       </main>
       ${chosen && html`
         <${Part} key=${chosen.key}><${Pane} r=${chosen} done=${() => setOn('')} /></${Part}>

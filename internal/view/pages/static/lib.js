@@ -285,6 +285,10 @@ for (const name of ['pointermove', 'pointerdown'])
     true,
   );
 for (const name of ['scroll', 'resize']) addEventListener(name, shifted, true);
+// Rows that go to other places pass under the pointer.
+addEventListener('transitionrun', e => {
+  if (e.propertyName === 'transform') startle(500);
+});
 new MutationObserver(shifted).observe(document.body, {
   subtree: true,
   childList: true,

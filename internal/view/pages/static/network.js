@@ -62,6 +62,8 @@ export function Left({list, title = 'What left'}) {
     </section>
   `;
 }
+// why leaves out the host, which stands beside it.
+const why = r => (r.reason.startsWith(r.host + ' is ') ? r.reason.slice(r.host.length + 4) : r.reason);
 export function Refused({list, box, caution, done}) {
   const to = '/boxes/' + encodeURIComponent(box) + '/allow';
   return html`
@@ -84,7 +86,7 @@ export function Refused({list, box, caution, done}) {
             ${list.map(r => html`
               <tr key=${r.host + r.reason}>
                 <td><${Host} of=${r.host} /></td>
-                <td class="m dk"><span class="cut blk" title=${r.reason}>${r.reason}</span></td>
+                <td class="m dk"><span class="cut blk" title=${r.reason}>${why(r)}</span></td>
                 <td class="n m dk"><${Ago} at=${r.last} /></td>
                 <td class="n">${r.count}</td>
                 <td class="n">

@@ -10,6 +10,7 @@ import {
   Words,
   Choices,
   Act,
+  Ago,
   Oops,
   Part,
   Icon,
@@ -494,7 +495,7 @@ function Search({id, to}) {
 }
 
 // Say answers, tells an agent at its terminal something, or goes on. What was typed for one question is gone with it.
-function Say({s, done}) {
+function Say({s, done, heard}) {
   const [text, setText] = useState(''),
     to = '/sessions/' + s.id,
     asks = s.question,
@@ -552,7 +553,14 @@ function Say({s, done}) {
         </${Act}>`,
       )
     ) : html`
-      <p class="m s">It works by itself. When it has ended, you can tell it to go on.</p>
+      <p class="f working">
+        <span class="dot acc"></span>
+        <b>Working</b>
+        <span class="m s">
+          ${heard && html`Last heard <${Ago} at=${heard} /> ago.${' '}`}
+          You can tell it to go on when it has ended.
+        </span>
+      </p>
     `;
   return line(
     'Go on with a message, or with its plan',
@@ -565,12 +573,14 @@ function Say({s, done}) {
   );
 }
 
+// body is a plan without its title, which the head says already.
+const body = s => (s.plan.startsWith('# ' + s.title + '\n') ? s.plan.slice(s.title.length + 3).trim() : s.plan);
 const Side = ({s}) => html`
   <aside class="dk stack l" aria-label="So far">
     ${s.plan && html`
       <section>
         <h2>Plan</h2>
-        <div class="words m clip"><${Words} of=${s.plan} first=${12} /></div>
+        <div class="words m clip"><${Words} of=${body(s)} first=${12} /></div>
         <p><a class="s acc" href=${'/session/' + s.id + '/plan'}>All of it</a></p>
       </section>
     `}
@@ -633,7 +643,7 @@ export function Session({id}) {
           said = i => (s.agent === 'script' && i.kind === 'words' ? {...i, kind: 'line'} : i), // what commands print
           turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)).map(said));
         return html`
-          <div class="side b talk page">
+          <div class="side talk">
             <main id="main" tabindex="-1" aria-label="Transcript">
               <div class="finder f wrap">
                 <${Search}
@@ -685,7 +695,7 @@ export function Session({id}) {
                     Jump to latest
                   </button>
                 `}
-                <${Say} key=${s.question ? s.seen : ''} s=${s} done=${done} />
+                <${Say} key=${s.question ? s.seen : ''} s=${s} done=${done} heard=${w.items.at(-1)?.at} />
               </div>
             </main>
             <${Side} s=${s} />

@@ -1,0 +1,211 @@
+// The lines of a change, thousands of them: rows are copies of one, in tables of a hundred, which a browser lays out
+// when they come into sight. All of the text is there from the beginning, to be found and read aloud.
+import {useLayoutEffect} from 'preact/hooks';
+import {html, useRef} from '/assets/app.js';
+import {languageOf, paint} from '/assets/colour.js';
+
+const make = (name, c, ...has) => {
+  const e = Object.assign(document.createElement(name), {className: c});
+  e.append(...has);
+  return e;
+};
+const cell = c => make('td', c, '');
+const one = make('tr', '', cell('l old'), cell('l'), cell('c'));
+const two = make('tr', '', cell('l'), cell('c'), cell('l'), cell('c'));
+const kinds = {'+': 'add', '-': 'rm', ' ': ''};
+
+// number writes a line's number, where a comment begins. Tab comes to the first changed line of a part.
+function number(td, l, k, {says, entry}) {
+  if (!l || !l[k]) return;
+  td.firstChild.data = l[k];
+  td.line = l;
+  if (!says) return;
+  td.classList.add('at');
+  td.tabIndex = l === entry && k === (l.new ? 'new' : 'old') ? 0 : -1;
+}
+
+function unified(l, how) {
+  const tr = one.cloneNode(true),
+    [old, now, code] = tr.children;
+  tr.className = kinds[l.op];
+  number(old, l, 'old', how);
+  number(now, l, 'new', how);
+  code.firstChild.data = l.text;
+  return tr;
+}
+
+function split([a, b], how) {
+  const tr = two.cloneNode(true),
+    [old, was, now, is] = tr.children;
+  const side = (l, k, op, at, code) => {
+    number(at, l, k, how);
+    if (l) code.firstChild.data = l.text;
+    if (!l) code.classList.add('none');
+    else if (l.op === op) code.classList.add(kinds[op]);
+  };
+  side(a, 'old', '-', old, was);
+  side(b, 'new', '+', now, is);
+  return tr;
+}
+
+// Colours are laid over the text, and its nodes stay as they are: what somebody found or chose is not lost by them.
+const layers = {};
+if (self.Highlight)
+  for (const kind of 'kscnf') CSS.highlights.set('c-' + kind, (layers[kind] = new Highlight()));
+function colour(table, lang) {
+  const ranges = [];
+  if (!lang || !self.Highlight) return ranges;
+  for (const td of table.querySelectorAll('tr:not(.hunk) .c:not(.none)')) {
+    const text = td.firstChild;
+    let at = 0;
+    for (const [kind, piece] of paint(text.data, lang)) {
+      const [startOffset, endOffset] = [at, (at += piece.length)];
+      if (!kind) continue;
+      const range = new StaticRange({startContainer: text, startOffset, endContainer: text, endOffset});
+      layers[kind].add(range);
+      ranges.push([kind, range]);
+    }
+  }
+  return ranges;
+}
+// Those that come near are coloured.
+const near = new IntersectionObserver(
+  all => {
+    for (const e of all)
+      if (e.isIntersecting) {
+        near.unobserve(e.target);
+        e.target.come();
+      }
+  },
+  {rootMargin: '400px'},
+);
+
+// step goes with an arrow key to the next line that can be commented on.
+function step(at, by) {
+  const rows = [...at.closest('section').querySelectorAll('.diff tr:has(.at)')],
+    to = rows[rows.indexOf(at.parentNode) + by];
+  if (to) [...to.querySelectorAll('.at')].at(-1).focus();
+}
+
+function Table({head, rows, both, lang, path, entry, say}) {
+  const el = useRef(null),
+    says = Boolean(say);
+  useLayoutEffect(() => {
+    const body = make('tbody', '');
+    if (head !== undefined) {
+      const tr = (both ? two : one).cloneNode(true),
+        code = tr.children[both ? 1 : 2];
+      tr.className = 'hunk';
+      code.firstChild.data = head;
+      if (both) {
+        code.colSpan = 3;
+        while (code.nextSibling) code.nextSibling.remove();
+      }
+      body.append(tr);
+    }
+    body.append(...rows.map(r => (both ? split : unified)(r, {says, entry})));
+    el.current.replaceChildren(body);
+    let ranges = [];
+    const box = el.current.parentNode;
+    box.come = () => {
+      ranges = colour(body, lang);
+    };
+    near.observe(box);
+    return () => {
+      near.unobserve(box);
+      for (const [kind, range] of ranges) layers[kind].delete(range);
+    };
+  }, [rows, both, says, head]);
+  const on = e => {
+    const twice = e.type === 'dblclick' && e.target.closest('tr')?.querySelector('.at'),
+      at = e.target.closest('.at') || twice;
+    if (!at) return;
+    if (e.type !== 'keydown' || e.key === 'Enter') {
+      e.preventDefault();
+      say(at.line);
+    } else if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+      e.preventDefault();
+      step(at, e.key === 'ArrowDown' ? 1 : -1);
+    }
+  };
+  return html`
+    <div class="lines0" style=${{'--lines': rows.length}}>
+      <table
+        class=${'diff' + (both ? ' both' : '')}
+        role=${says ? 'grid' : undefined}
+        aria-label=${'Lines of ' + path + (says ? '; enter comments on one' : '')}
+        ref=${el}
+        onClick=${on}
+        onDblClick=${on}
+        onKeyDown=${on}></table>
+    </div>
+  `;
+}
+
+function pairs(lines) {
+  const out = [];
+  let dels = [],
+    adds = [];
+  const flush = () => {
+    for (let i = 0; i < Math.max(dels.length, adds.length); i++) out.push([dels[i], adds[i]]);
+    dels = [];
+    adds = [];
+  };
+  for (const l of lines) {
+    if (l.op === '-') dels.push(l);
+    else if (l.op === '+') adds.push(l);
+    else {
+      flush();
+      out.push([l, l]);
+    }
+  }
+  flush();
+  return out;
+}
+
+const alike = (a, b) => a === b || (Array.isArray(a) && a[0] === b[0] && a[1] === b[1]);
+
+// Lines shows a hunk. below gives what stands under a line, if anything does: a part ends there.
+const most = 100;
+export function Lines({path, h, both, below, say}) {
+  const kept = useRef({}),
+    lang = languageOf(path),
+    entry = h.lines.find(l => l.op !== ' '),
+    shown = [];
+  let part = [];
+  const end = () => {
+    if (part.length) shown.push({rows: part});
+    part = [];
+  };
+  for (const row of both ? pairs(h.lines) : h.lines) {
+    part.push(row);
+    const under = [...new Set(both ? row : [row])].map(l => l && below(l)).filter(Boolean);
+    if (under.length || part.length === most) end();
+    if (under.length) shown.push({under});
+  }
+  end();
+  // A part that has the same rows as before is not made again.
+  const was = kept.current;
+  kept.current = {};
+  return shown.map((x, i) => {
+    if (x.under) return html`<div class="under" key=${'u' + i}>${x.under}</div>`;
+    const key = x.rows[0],
+      of = both ? key[0] || key[1] : key,
+      id = of.op + (of.old || 0) + '-' + (of.new || 0),
+      old = was[id],
+      same = old?.length === x.rows.length && old.every((r, k) => alike(r, x.rows[k]));
+    const rows = (kept.current[id] = same ? old : x.rows);
+    return html`
+      <${Table}
+        key=${id}
+        head=${i ? undefined : h.head}
+        rows=${rows}
+        both=${both}
+        lang=${lang}
+        path=${path}
+        entry=${entry}
+        say=${say}
+      />
+    `;
+  });
+}
