@@ -44,4 +44,20 @@ func moneyPage(b *browser) {
 	b.types("Tokens a day", "nonsense")
 	b.press("Set it")
 	b.until("why not", "document.querySelector('.toast.bad')?.innerText.includes('limits.day_tokens')")
+	logPage(b)
+}
+
+// logPage looks at what was just decided: each is one row with a sentence, and has what was sent below it.
+func logPage(b *browser) {
+	b.at("/log")
+	b.until("two decisions are two rows", `[...document.querySelectorAll('.deed .what')].slice(0, 2).
+		map(e => e.innerText).join().match(/^Set limits.day_tokens to nonsense[^S]*Set limits.day_cost to 33/)`)
+	if b.holds("document.querySelector('.deed pre').checkVisibility()") {
+		b.t.Error("the log shows what was sent before somebody asks")
+	}
+	b.use("a decision", "document.querySelector('.deed summary')", "\r")
+	b.until("what was sent", `/"value": "nonsense"/.test(document.querySelector('.deed[open] pre').innerText)`)
+	b.fine("the log")
+	b.types("Filter", "day_cost")
+	b.until("those alone", `[...document.querySelectorAll('.deed')].every(e => e.innerText.includes('day_cost'))`)
 }

@@ -44,6 +44,7 @@ func TestThePageIsSteady(t *testing.T) {
 		}
 	}
 	b.shifted("home")
+	b.alone(work)
 	b.at("/session/" + live)
 	b.sees("built package")
 	b.settled("the session")
@@ -52,6 +53,25 @@ func TestThePageIsSteady(t *testing.T) {
 	b.shifted("a live session")
 	b.spinnerWaits()
 	r.Run("cco", "box", "kill", live)
+}
+
+// alone is a minute in which nobody reads, so that rows go to their groups as they come and go.
+func (b *browser) alone(one string) {
+	b.t.Helper()
+	b.at("/")
+	b.settled("home alone")
+	before := b.value("document.querySelectorAll('#ready .row').length")
+	b.value(watchShifts)
+	for i := range 5 {
+		begun := time.Now()
+		b.r.Await(b.r.Push(fmt.Sprintf("Alone %d", i), rounded), "done")
+		if i == 2 {
+			b.r.Run("cco", "attention", "--later", one) // one of the first rows goes
+		}
+		b.do("a while", chromedp.Sleep(12*time.Second-time.Since(begun)))
+	}
+	b.until("they have come by themselves", "document.querySelectorAll('#ready .row').length >= "+before+" + 5")
+	b.shifted("home with nobody there")
 }
 
 // The lines of a change: many of them are soon there, and the keyboard alone comments on one.
@@ -152,6 +172,9 @@ git add . ; git commit -qm Many`)
 	}))
 	b.at("/session/" + id + "/changes")
 	b.until("all lines", "window.drawn")
+	if !b.holds("window.find('f249(x int) string { return \"line 249\" } // 20')") {
+		b.t.Error("the last line is not found in the page")
+	}
 	took := must.Get(strconv.ParseFloat(b.value("drawn - came"), 64))(b.t)
 	b.t.Logf("5,000 lines are drawn %.0f ms after they came", took)
 	if took > 10_000 {

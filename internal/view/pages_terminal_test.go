@@ -40,6 +40,11 @@ func terminalPage(b *browser) {
 	b.until("an answer", "document.querySelector('.xterm-rows').innerText.includes('heard typed')")
 	b.do("leave", chromedp.KeyEvent(kb.Escape, chromedp.KeyModifiers(8)))
 	b.until("the keyboard can leave", "!document.activeElement.closest('.xterm')")
+	b.at("/session/" + id)
+	b.types("Say something to", "a message")
+	b.press("Send")
+	b.use("the terminal", "document.querySelector('.tabs a[href$=terminal]')", "\r")
+	b.until("it was typed there", "document.querySelector('.xterm-rows')?.innerText.includes('heard a message')")
 	b.r.Run("cco", "box", "kill", id)
 	b.sees("The agent has ended")
 }

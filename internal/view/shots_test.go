@@ -63,7 +63,23 @@ git add .
 git commit -qm 'Round totals to the cent after tax'`
 
 // screens are all of them, as a busy user has them.
-type screens struct{ held, talk, phase, live string }
+type screens struct{ held, talk, phase, live, term string }
+
+// working is what an agent's own screen looks like.
+const working = `printf '\033[H\033[2J'
+printf '\033[1mMend the login test that fails one time in fifty\033[0m\n\n'
+printf '\033[32m●\033[0m \033[1mRead\033[0m(internal/login/session_test.go)\n  \033[90m⎿ 214 lines\033[0m\n\n'
+printf '\033[32m●\033[0m \033[1mBash\033[0m(go test -run TestLogin -count 50 ./internal/login)\n'
+printf '  \033[90m⎿\033[0m --- FAIL: TestLoginExpires (0.02s)\n'
+printf '    session_test.go:88: the cookie is gone 3 ms too soon\n\n'
+printf 'The test compares two clocks. I give the store a clock of its own, so that\n'
+printf 'the test can move it:\n\n'
+printf '  \033[31m- deadline := time.Now().Add(ttl)\033[0m\n'
+printf '  \033[32m+ deadline := s.now().Add(ttl)\033[0m\n\n'
+printf '\033[33m✻\033[0m Running 50 times … \033[90m(12s, 3.1k tokens)\033[0m\n\n'
+printf '\033[90m'; for i in $(seq 80); do printf ─; done; printf '\033[0m\n> '
+perl -MPOSIX -e '$SIG{TTOU}="IGNORE"; open(T,"+<","/dev/tty") or die; POSIX::tcsetpgrp(fileno(T),getpgrp()) or die "$!"'
+while read line </dev/tty; do echo "heard $line"; done`
 
 // busy seeds a user's month, and has some sessions really run.
 func busy(t *testing.T, r *viewtest.Rig, n int) (s screens) {
@@ -81,14 +97,19 @@ func busy(t *testing.T, r *viewtest.Rig, n int) (s screens) {
 	r.Await(r.Push("Reach out", "curl -sS -m 5 https://paste.example.net/ || true\n"+
 		"curl -sS -m 5 https://telemetry.example.com/ || true\necho tried"), "done")
 	s.live = r.Push("Watch the build", "for i in $(seq 1 6000); do echo \"built package $i of 6000\"; sleep 1; done")
+	s.term = onTerminal(t, r, "Mend the login test that fails one time in fifty", working)
 	return s
 }
 
 func (s screens) all() [][2]string {
-	return [][2]string{{"home", "/"}, {"new", "/new"}, {"session", "/session/" + s.talk}, {"live", "/session/" + s.live},
+	all := [][2]string{{"home", "/"}, {"new", "/new"}, {"session", "/session/" + s.talk}, {"live", "/session/" + s.live},
 		{"changes", "/session/" + s.held + "/changes"}, {"network", "/session/" + s.talk + "/network"},
 		{"plan", "/session/" + s.held + "/plan"}, {"phase", "/phase/" + s.phase}, {"boxes", "/boxes"}, {"money", "/money"},
 		{"log", "/log"}, {"nothing", "/no/such/page"}, {"lost session", "/session/00000000"}}
+	if s.term != "" {
+		all = append(all, [2]string{"terminal", "/session/" + s.term + "/terminal"})
+	}
+	return all
 }
 
 // ready is true when a screen has been read whole.
@@ -160,6 +181,11 @@ func TestShots(t *testing.T) {
 			if screen[0] == "home" && h.width > 1000 {
 				b.choose("Checkout must not lose carts")
 				b.until("its files", "document.querySelector('.pane .path')")
+			}
+			if screen[0] == "terminal" {
+				b.until("its screen", "document.querySelector('.xterm-rows')?.innerText.includes('50 times')")
+				b.press("Take the keyboard")
+				b.sees("You have the keyboard")
 			}
 			b.picture("view " + screen[0])
 		}

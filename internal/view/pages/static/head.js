@@ -3,6 +3,7 @@ import {
   html,
   state,
   useAsk,
+  useEffect,
   useState,
   useTitle,
   Act,
@@ -60,6 +61,9 @@ export function Frame({id, tab, files, children}) {
     mark = st && [...st.live, ...st.recent].find(v => v.id === id);
   const {v: s, e} = useAsk('/sessions/' + id, runOf(mark) + again);
   useTitle(s ? titleOf(s) : 'Session ' + id);
+  useEffect(() => {
+    import('/assets/changes.js').catch(() => {}); // the other parts are soon asked for
+  }, []);
   if (e)
     return html`
       <main id="main" tabindex="-1">

@@ -174,6 +174,7 @@ const Size = ({of}) => html`
 const Marks = ({n}) =>
   n && n.held ? n.held.slice(0, 2).map(g => html`<${Danger} key=${g.kind} of=${g.danger} n=${g.count} />`) : null;
 
+// Of what stands in a row, most is called and not made a part of its own: there are hundreds of rows.
 function Row({r, n, on, pick, marked, mark, open}) {
   const link =
     r.does &&
@@ -198,10 +199,10 @@ function Row({r, n, on, pick, marked, mark, open}) {
         if (!e.target.closest('a, button, input, dialog')) pick();
       }}>
       <input type="checkbox" aria-label=${'Choose: ' + r.title} checked=${marked} onChange=${mark} />
-      <${Icon} of=${r.icon} c=${r.c} label=${r.says} />
+      ${Icon({of: r.icon, c: r.c, label: r.says})}
       <span class="t">
         <a class="cut" href=${r.to}><bdi>${r.title}</bdi></a>
-        <${Marks} n=${r.n} />
+        ${Marks(r)}
         ${r.note && html`
           <span class="m cut last"><bdi>${r.note}</bdi></span>
         `}
@@ -211,8 +212,8 @@ function Row({r, n, on, pick, marked, mark, open}) {
           ${base(r.repo)}
           ${r.branch && html`<span class="dk"> · ${r.branch}</span>`}
         </span>
-        <span class="dk">${r.agent && html`<${Agent} of=${r.agent} />`}</span>
-        <span class="n">${r.size && html`<${Size} of=${r.size} />`}</span>
+        <span class="dk">${r.agent && Agent({of: r.agent})}</span>
+        <span class="n">${r.size && Size({of: r.size})}</span>
         <span class="n">${r.cost && r.cost.cost > 0 && cents(r.cost.cost)}</span>
         <span class="n"><${Ago} at=${r.at} /></span>
       </span>
@@ -227,7 +228,10 @@ function Pane({r, done}) {
     over = r.v && !r.live && r.n?.kind !== 'answer' && r.n?.kind !== 'limit',
     [soon, setSoon] = useState('');
   useEffect(() => {
-    const t = setTimeout(() => setSoon(id), 200);
+    const t = setTimeout(() => {
+      setSoon(id);
+      if (r.v) import('/assets/changes.js').catch(() => {}); // it is likely to be asked for
+    }, 200);
     return () => clearTimeout(t);
   }, [id]);
   const {v: d} = useAsk(soon === id && r.v ? '/sessions/' + id : '', runOf(r.v)),

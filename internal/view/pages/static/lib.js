@@ -183,15 +183,21 @@ const brief = ms => {
         ? Math.floor(s / 3600) + 'h'
         : Math.floor(s / 86400) + 'd';
 };
+// exact, clock and day say when something was; what makes the words of a time is dear, and is made once.
+const how = o => {
+  const f = new Intl.DateTimeFormat([], o);
+  return at => f.format(new Date(at));
+};
+export const exact = how({dateStyle: 'medium', timeStyle: 'medium'});
+export const clock = how({hour: '2-digit', minute: '2-digit'});
+const month = how({day: 'numeric', month: 'short'});
+export const day = at => month(at) + ' ' + clock(at);
 export const Ago = ({at, long}) =>
   none(at) ? null : html`
-    <time datetime=${at} title=${new Date(at).toLocaleString()}>
+    <time datetime=${at} title=${exact(at)}>
       ${(long ? span : brief)(now.value - new Date(at))}
     </time>
   `;
-export const clock = at => new Date(at).toLocaleTimeString([], {hour: '2-digit', minute: '2-digit'});
-export const day = at =>
-  new Date(at).toLocaleDateString([], {day: 'numeric', month: 'short'}) + ' ' + clock(at);
 export const runOf = s => (s ? s.state + s.started + s.finished : ''); // changes with each run, however short
 export const runs = st => (st ? [...st.live, ...st.recent].map(s => s.id + runOf(s)).join() : '');
 export const short = id => (id || '').slice(0, 10);

@@ -11,6 +11,7 @@ const make = (name, c, ...has) => {
 };
 const cell = c => make('td', c, '');
 const one = make('tr', '', cell('l old'), cell('l'), cell('c'));
+const half = make('tr', '', cell('l'), cell('c')); // of a file that is new or gone
 const two = make('tr', '', cell('l'), cell('c'), cell('l'), cell('c'));
 const kinds = {'+': 'add', '-': 'rm', ' ': ''};
 
@@ -25,11 +26,14 @@ function number(td, l, k, {says, entry}) {
 }
 
 function unified(l, how) {
-  const tr = one.cloneNode(true),
-    [old, now, code] = tr.children;
+  const tr = (how.only ? half : one).cloneNode(true),
+    code = tr.lastChild;
   tr.className = kinds[l.op];
-  number(old, l, 'old', how);
-  number(now, l, 'new', how);
+  if (how.only) number(tr.firstChild, l, how.only, how);
+  else {
+    number(tr.firstChild, l, 'old', how);
+    number(code.previousSibling, l, 'new', how);
+  }
   code.firstChild.data = l.text;
   return tr;
 }
@@ -87,14 +91,14 @@ function step(at, by) {
   if (to) [...to.querySelectorAll('.at')].at(-1).focus();
 }
 
-function Table({head, rows, both, lang, path, entry, say}) {
+function Table({head, rows, both, only, lang, path, entry, say}) {
   const el = useRef(null),
     says = Boolean(say);
   useLayoutEffect(() => {
     const body = make('tbody', '');
     if (head !== undefined) {
-      const tr = (both ? two : one).cloneNode(true),
-        code = tr.children[both ? 1 : 2];
+      const tr = (both ? two : only ? half : one).cloneNode(true),
+        code = both ? tr.children[1] : tr.lastChild;
       tr.className = 'hunk';
       code.firstChild.data = head;
       if (both) {
@@ -103,7 +107,7 @@ function Table({head, rows, both, lang, path, entry, say}) {
       }
       body.append(tr);
     }
-    body.append(...rows.map(r => (both ? split : unified)(r, {says, entry})));
+    body.append(...rows.map(r => (both ? split : unified)(r, {says, entry, only})));
     el.current.replaceChildren(body);
     let ranges = [];
     const box = el.current.parentNode;
@@ -171,6 +175,7 @@ export function Lines({path, h, both, below, say}) {
   const kept = useRef({}),
     lang = languageOf(path),
     entry = h.lines.find(l => l.op !== ' '),
+    only = h.lines.every(l => l.op === '+') ? 'new' : h.lines.every(l => l.op === '-') ? 'old' : '',
     shown = [];
   let part = [];
   const end = () => {
@@ -201,6 +206,7 @@ export function Lines({path, h, both, below, say}) {
         head=${i ? undefined : h.head}
         rows=${rows}
         both=${both}
+        only=${only}
         lang=${lang}
         path=${path}
         entry=${entry}

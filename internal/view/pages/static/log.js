@@ -13,6 +13,7 @@ import {
   clock,
   count,
   dollars,
+  exact,
   titleOf,
 } from '/assets/app.js';
 
@@ -97,7 +98,6 @@ function byDay(deeds) {
   return [...days];
 }
 
-const exact = at => new Date(at).toLocaleString();
 function Deed({d, name, to}) {
   const runs = d.result === 'asked',
     ok = /^(asked|done)/.test(d.result),
