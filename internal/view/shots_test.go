@@ -68,9 +68,9 @@ type screens struct{ held, talk, phase, live, term string }
 // working is what an agent's own screen looks like.
 const working = `printf '\033[H\033[2J'
 printf '\033[1mMend the login test that fails one time in fifty\033[0m\n\n'
-printf '\033[32m●\033[0m \033[1mRead\033[0m(internal/login/session_test.go)\n  \033[90m⎿ 214 lines\033[0m\n\n'
+printf '\033[32m●\033[0m \033[1mRead\033[0m(internal/login/session_test.go)\n  \033[90m└ 214 lines\033[0m\n\n'
 printf '\033[32m●\033[0m \033[1mBash\033[0m(go test -run TestLogin -count 50 ./internal/login)\n'
-printf '  \033[90m⎿\033[0m --- FAIL: TestLoginExpires (0.02s)\n'
+printf '  \033[90m└\033[0m --- FAIL: TestLoginExpires (0.02s)\n'
 printf '    session_test.go:88: the cookie is gone 3 ms too soon\n\n'
 printf 'The test compares two clocks. I give the store a clock of its own, so that\n'
 printf 'the test can move it:\n\n'

@@ -263,15 +263,15 @@ export function Changes({id}) {
   if (only) q.set('file', only);
   // What it does meanwhile is read anew: it went on, or another took it.
   const {v: c, e, late} = useAsk(`/sessions/${id}/changes?` + q, again + runOf(mark)),
-    [kept, keep] = useState(null),
+    kept = useRef(null), // what was shown, while it is read anew
     busy = e && e.status === 409;
   useEffect(() => {
-    if (c) keep(c);
     // busy: another pull is under way
     const timer = (busy || (c && c.examining)) && setTimeout(() => setAgain(n => n + 1), 1000);
     return () => clearTimeout(timer);
   }, [c, e, late]);
-  const shown = c || kept,
+  if (c) kept.current = c;
+  const shown = kept.current,
     files = shown ? shown.files.length : undefined;
   return html`
     <${Frame} id=${id} tab="/changes" files=${files}>

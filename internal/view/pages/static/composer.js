@@ -29,11 +29,20 @@ function useBench() {
       ask('/bench').then(
         v => {
           bench.value = v;
+          wrong.value = '';
         },
-        () => {},
+        e => {
+          wrong.value = 'Nothing can be started: ' + e.message;
+        },
       );
   }, []);
   return bench.value;
+}
+const wrong = signal('');
+// whyNot says why nothing can be started, if it can't.
+function whyNot(b) {
+  if (b && !b.repos.length) return 'No repository is known here: `cco view DIR` names one.';
+  return b && !b.agents.length ? 'No agent is ready on this machine.' : wrong.value;
 }
 
 // choices are the agents alone, and the first two together.
@@ -53,7 +62,8 @@ export function Composer({big, started}) {
   };
   const repo = d.repo || b?.repos[0]?.path || '',
     agents = d.agents || b?.agents[0] || '',
-    budget = d.budget || b?.budget || 0;
+    budget = d.budget || b?.budget || 0,
+    not = whyNot(b);
   const may = b && repo && agents && d.text.trim();
   const start = async e => {
     e?.preventDefault();
@@ -125,7 +135,7 @@ export function Composer({big, started}) {
           onInput=${e => set('text', e.target.value)}
           placeholder=${example}></textarea>
         <div class="opts f wrap">
-          ${options}
+          ${not ? html`<p class="bad s any" role="alert">${not}</p>` : options}
           ${button}
         </div>
       </form>
@@ -143,7 +153,7 @@ export function Composer({big, started}) {
           value=${d.text}
           onInput=${e => set('text', e.target.value)}
           onKeyDown=${send}></textarea>
-        ${options}
+        ${not ? html`<p class="bad s cut" role="alert" title=${not}>${not}</p>` : options}
         ${button}
       </form>
     </section>

@@ -1,13 +1,13 @@
 // What all pages share: asking the server, following it, and showing words of strangers as text.
 import {h, Component, Fragment} from 'preact';
-import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {signal} from '@preact/signals';
 import htm from 'htm';
 import {choices} from '/assets/words.js';
 
 export const html = htm.bind(h);
 export {signal, computed, effect} from '@preact/signals';
-export {useState, useEffect, useRef, useCallback} from 'preact/hooks';
+export {useState, useEffect, useLayoutEffect, useRef} from 'preact/hooks';
 export {Words, flat} from '/assets/words.js';
 
 export const lost = signal(false); // the server does not answer
@@ -415,7 +415,7 @@ export function GoOn({of: p, to, body = () => ({}), done, ...more}) {
 // late says why there is not.
 export function useAsk(path, again) {
   const [got, setGot] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!path) return;
     let current = true;
     ask(path).then(

@@ -1,7 +1,6 @@
 // The lines of a change, thousands of them: rows are copies of one, in tables of a hundred, which a browser lays out
 // when they come into sight. All of the text is there from the beginning, to be found and read aloud.
-import {useLayoutEffect} from 'preact/hooks';
-import {html, useRef} from '/assets/app.js';
+import {html, useLayoutEffect, useRef} from '/assets/app.js';
 import {languageOf, paint} from '/assets/colour.js';
 
 const make = (name, c, ...has) => {
@@ -9,47 +8,60 @@ const make = (name, c, ...has) => {
   e.append(...has);
   return e;
 };
-const cell = c => make('td', c, '');
-const one = make('tr', '', cell('l old'), cell('l'), cell('c'));
-const half = make('tr', '', cell('l'), cell('c')); // of a file that is new or gone
-const two = make('tr', '', cell('l'), cell('c'), cell('l'), cell('c'));
 const kinds = {'+': 'add', '-': 'rm', ' ': ''};
 
-// number writes a line's number, where a comment begins. Tab comes to the first changed line of a part.
-function number(td, l, k, {says, entry}) {
-  if (!l || !l[k]) return;
-  td.firstChild.data = l[k];
-  td.line = l;
-  if (!says) return;
-  td.classList.add('at');
-  td.tabIndex = l === entry && k === (l.new ? 'new' : 'old') ? 0 : -1;
+// blank is a row to be copied: of a line that was added, removed or neither, with both numbers or one, or of two sides.
+const blanks = {};
+function blank(op, cells, says) {
+  const cell = c => {
+    const at = says && c !== 'c',
+      td = make('td', c + (at ? ' at' : ''), '');
+    if (at) td.tabIndex = -1;
+    return td;
+  };
+  return (blanks[op + cells + says] ||= make('tr', kinds[op], ...cells.split(',').map(cell))).cloneNode(true);
 }
 
-function unified(l, how) {
-  const tr = (how.only ? half : one).cloneNode(true),
-    code = tr.lastChild;
-  tr.className = kinds[l.op];
-  if (how.only) number(tr.firstChild, l, how.only, how);
-  else {
-    number(tr.firstChild, l, 'old', how);
-    number(code.previousSibling, l, 'new', how);
+// number writes a line's number; where there is none, nothing begins.
+function number(td, n, c) {
+  if (n) {
+    td.firstChild.data = n;
+    return;
   }
-  code.firstChild.data = l.text;
+  td.className = c;
+  td.removeAttribute('tabindex');
+}
+
+function unified(l, {says, only}) {
+  const tr = blank(l.op, only ? 'l,c' : 'l old,l,c', says);
+  if (only) tr.firstChild.firstChild.data = l[only];
+  else {
+    number(tr.firstChild, l.old, 'l old');
+    number(tr.firstChild.nextSibling, l.new, 'l');
+  }
+  tr.lastChild.firstChild.data = l.text;
   return tr;
 }
 
-function split([a, b], how) {
-  const tr = two.cloneNode(true),
+function split([a, b], {says}) {
+  const tr = blank(' ', 'l,c,l,c', says),
     [old, was, now, is] = tr.children;
   const side = (l, k, op, at, code) => {
-    number(at, l, k, how);
-    if (l) code.firstChild.data = l.text;
+    number(at, l?.[k], 'l');
     if (!l) code.classList.add('none');
-    else if (l.op === op) code.classList.add(kinds[op]);
+    else code.firstChild.data = l.text;
+    if (l?.op === op) code.classList.add(kinds[op]);
   };
   side(a, 'old', '-', old, was);
   side(b, 'new', '+', now, is);
   return tr;
+}
+
+// enter is where Tab comes to: the first changed line of a part. From there on arrows go from line to line.
+function enter(body, rows, entry) {
+  const i = rows.findIndex(r => r === entry || (Array.isArray(r) && r.includes(entry))),
+    at = i >= 0 && [...body.rows].at(i - rows.length).querySelectorAll('.at');
+  if (at && at.length) at[entry.op === '-' ? 0 : at.length - 1].tabIndex = 0;
 }
 
 // Colours are laid over the text, and its nodes stay as they are: what somebody found or chose is not lost by them.
@@ -97,17 +109,14 @@ function Table({head, rows, both, only, lang, path, entry, say}) {
   useLayoutEffect(() => {
     const body = make('tbody', '');
     if (head !== undefined) {
-      const tr = (both ? two : only ? half : one).cloneNode(true),
-        code = both ? tr.children[1] : tr.lastChild;
+      const tr = blank(' ', both || only ? 'l,c' : 'l old,l,c', false);
       tr.className = 'hunk';
-      code.firstChild.data = head;
-      if (both) {
-        code.colSpan = 3;
-        while (code.nextSibling) code.nextSibling.remove();
-      }
+      tr.lastChild.firstChild.data = head;
+      if (both) tr.lastChild.colSpan = 3;
       body.append(tr);
     }
-    body.append(...rows.map(r => (both ? split : unified)(r, {says, entry, only})));
+    body.append(...rows.map(r => (both ? split : unified)(r, {says, only})));
+    if (says) enter(body, rows, entry);
     el.current.replaceChildren(body);
     let ranges = [];
     const box = el.current.parentNode;
@@ -126,7 +135,9 @@ function Table({head, rows, both, only, lang, path, entry, say}) {
     if (!at) return;
     if (e.type !== 'keydown' || e.key === 'Enter') {
       e.preventDefault();
-      say(at.line);
+      const table = el.current,
+        row = rows.at(at.parentNode.rowIndex - table.rows.length);
+      say(both ? row[at.cellIndex ? 1 : 0] : row);
     } else if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
       e.preventDefault();
       step(at, e.key === 'ArrowDown' ? 1 : -1);

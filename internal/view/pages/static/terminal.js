@@ -47,6 +47,28 @@ const keys = [
   ['Enter', '\r'],
 ];
 
+// What a program draws with has Primer's dark colours: a terminal is dark.
+const colours = {
+  background: '#0d1117',
+  foreground: '#f0f6fc',
+  black: '#484f58',
+  red: '#ff7b72',
+  green: '#3fb950',
+  yellow: '#d29922',
+  blue: '#58a6ff',
+  magenta: '#bc8cff',
+  cyan: '#39c5cf',
+  white: '#b1bac4',
+  brightBlack: '#8b949e',
+  brightRed: '#ffa198',
+  brightGreen: '#56d364',
+  brightYellow: '#e3b341',
+  brightBlue: '#79c0ff',
+  brightMagenta: '#d2a8ff',
+  brightCyan: '#56d4dd',
+  brightWhite: '#ffffff',
+};
+
 function Screen({id}) {
   const el = useRef(null),
     ws = useRef(null),
@@ -136,7 +158,8 @@ function Screen({id}) {
         screenReaderMode: true,
         fontSize: innerWidth < 761 ? 12 : 13,
         linkHandler: {activate() {}},
-        theme: {background: '#0d1117', foreground: '#f0f6fc'},
+        lineHeight: 1.2,
+        theme: colours,
       }));
       t.open(el.current);
       // Tab is the program's: this leaves.
@@ -197,7 +220,7 @@ function Screen({id}) {
           `}
         </span>
       </p>
-      <div class="terminal" ref=${el}></div>
+      <div class="tty" ref=${el}></div>
       ${writes && html`
         <div class="keys" role="group" aria-label="Keys">
           ${keys.slice(0, 1).map(([n, d]) => html`
