@@ -43,8 +43,9 @@ func terminalPage(b *browser) {
 	b.at("/session/" + id)
 	b.types("Say something to", "a message")
 	b.press("Send")
+	b.sees("it is told")
 	b.use("the terminal", "document.querySelector('.tabs a[href$=terminal]')", "\r")
-	b.until("it was typed there", "document.querySelector('.xterm-rows')?.innerText.includes('heard a message')")
+	b.until("the screen again", "document.querySelector('.xterm-rows')?.innerText.includes('READY')")
 	b.r.Run("cco", "box", "kill", id)
 	b.sees("The agent has ended")
 }
