@@ -463,7 +463,7 @@ export const Empty = ({icon = 'inbox', head, children}) => html`
 export const Oops = ({e}) =>
   e ? html`
     <div class="empty" role="alert">
-      <${Icon} of="fail" c="xl bad" />
+      <${Icon} of=${e.status === 404 ? 'gone' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
       <h2>${e.status === 404 ? 'Not found' : 'This can’t be shown'}</h2>
       <p class="m">${e.message}</p>
       <p><a class="btn" href="/">Inbox</a></p>
