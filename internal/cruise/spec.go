@@ -105,6 +105,7 @@ const (
 	EndCost     End = "spend limit"
 	EndIdle     End = "idle"
 	EndCleanup  End = "cleaned up"
+	EndService  End = "ended in the service, by its operator"
 )
 
 // PullRequest is where a phase's work is reviewed.

@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -138,22 +139,24 @@ func (a *Phases) Mirror(ctx context.Context, st *store.Store) error {
 	return a.mirrorGone(ctx, c, st, list)
 }
 
+// waitsForAny says that no machine has taken a phase yet, nor said why not.
+const waitsForAny = "it waits for a machine that can take it: `cco cruise worker` on one"
+
 // mirrorOne writes down one phase, unless more is known of it here.
 func (a *Phases) mirrorOne(ctx context.Context, c *fleet.Client, st *store.Store, s fleet.Seen) error {
 	if !phaseID.MatchString(s.Phase) || s.State.Spec.Remote == "" {
 		return nil
 	}
 	if s.Waits && s.Running {
-		a.far.waits[s.Phase] = "it waits for a machine that can take it: `cco cruise worker` on one"
-		if s.Why != "" {
-			a.far.waits[s.Phase] = s.Why
-		}
+		a.far.waits[s.Phase] = cmp.Or(s.Why, waitsForAny)
 	}
 	have, err := st.Phase(ctx, s.Phase)
 	var was cruise.State
 	if err == nil {
 		whole := json.Unmarshal(have.State, &was) == nil && len(was.Spec.Domains) > 0 // a summary has none
-		if whole && was.Life.Number >= s.Life && (was.Home == a.worker() || have.Ended) {
+		if s.Cut && whole && was.Life.Number >= s.Life {
+			s.State = was
+		} else if whole && was.Life.Number >= s.Life && (was.Home == a.worker() || have.Ended) {
 			return nil // it is here, and known better
 		}
 	} else if _, none := errors.AsType[*store.PhaseNotFoundError](err); !none {
@@ -162,7 +165,10 @@ func (a *Phases) mirrorOne(ctx context.Context, c *fleet.Client, st *store.Store
 	if s.Running && s.State.Stage == cruise.StageEnded {
 		return nil // all of it is there in a moment
 	}
-	if !s.Running { // nothing more becomes of it, and all of it is there
+	switch {
+	case s.Cut:
+		s.State.Stage, s.State.End = cruise.StageEnded, cruise.EndService
+	case !s.Running: // nothing more becomes of it, and all of it is there
 		full, err := c.Last(ctx, s.Phase)
 		if err != nil {
 			return nil //nolint:nilerr // it is asked again
@@ -220,6 +226,9 @@ func (a *Phases) startFar(ctx context.Context, c *fleet.Client, db *store.Store,
 	if err := c.Start(ctx, id, st, need); err != nil {
 		return err
 	}
+	a.far.mu.Lock()
+	a.far.waits = map[string]string{id: waitsForAny}
+	a.far.mu.Unlock()
 	rec, err := steps.Record(id, st, time.Now())
 	if err != nil {
 		return err

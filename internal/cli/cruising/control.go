@@ -270,7 +270,7 @@ func logLine(to io.Writer) func(store.Line) {
 func (t *tool) showLog(ctx context.Context, show func(store.Line), id string, follow bool) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	for seen, beat := 0, (heart{}); ; {
+	for seen, beat, none := 0, (heart{}), ""; ; {
 		// Read the state first: the log then has everything that led to it.
 		p, st, err := t.Load(ctx, id)
 		if err != nil {
@@ -286,6 +286,11 @@ func (t *tool) showLog(ctx context.Context, show func(store.Line), id string, fo
 		seen += len(lines)
 		if !follow || over(p, st) {
 			return nil
+		}
+		if now := t.nobody(p); now != none {
+			if none = now; now != "" {
+				t.IO.Say("%s", cut(now, maxWords))
+			}
 		}
 		if err := beat.check(ctx, t); err != nil {
 			return err

@@ -132,6 +132,9 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 		return t.printStatus(ctx, id, true)
 	case f.detach:
 		t.IO.Printf("phase %s has begun\nfollow it with `cco cruise logs -f %[1]s`\n", id)
+		if why := t.Waiting()[id]; why != "" {
+			t.IO.Say("%s", why)
+		}
 		return nil
 	case !f.asJSON:
 		t.IO.Printf("phase %s has begun\n", id)

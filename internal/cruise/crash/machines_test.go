@@ -26,8 +26,8 @@ import (
 // heartbeat is how long the machines of tests may be silent before others go on with their phases.
 const heartbeat = "4s"
 
-// fleet is a user with machines that share phases.
-type fleet struct {
+// crew is a user with machines that share phases.
+type crew struct {
 	user     *cruisetest.Rig
 	server   *temporaltest.Server
 	machines []*cruisetest.Rig
@@ -36,10 +36,10 @@ type fleet struct {
 	held     string        // a file that is there while a machine is held at a boundary of a step
 }
 
-// newFleet makes machines.
-func newFleet(t *testing.T, on place, bin string, machines int) *fleet {
+// newCrew makes machines.
+func newCrew(t *testing.T, on place, bin string, machines int) *crew {
 	t.Helper()
-	f := &fleet{user: on(t, bin)}
+	f := &crew{user: on(t, bin)}
 	f.server = temporaltest.Start(t)
 	f.user.ShareBy(f.server.Address, heartbeat)
 	for range machines {
@@ -52,7 +52,7 @@ func newFleet(t *testing.T, on place, bin string, machines int) *fleet {
 }
 
 // start starts a worker on every machine.
-func (f *fleet) start() *fleet {
+func (f *crew) start() *crew {
 	for i, m := range f.machines {
 		f.workers[i] = m.Worker()
 	}
@@ -61,7 +61,7 @@ func (f *fleet) start() *fleet {
 
 // newest is what the machines know best of a phase. It reads their records in this process: a command for every look
 // would take longer than some stages.
-func (f *fleet) newest(t *testing.T, id string) (st cruise.State) {
+func (f *crew) newest(t *testing.T, id string) (st cruise.State) {
 	t.Helper()
 	for _, m := range f.machines {
 		db := must.Get(store.Open(t.Context(), filepath.Join(m.Data, "cco.db")))(t)
@@ -80,7 +80,7 @@ func (f *fleet) newest(t *testing.T, id string) (st cruise.State) {
 }
 
 // home is the machine that has a phase.
-func (f *fleet) home(t *testing.T, id string) (at int) {
+func (f *crew) home(t *testing.T, id string) (at int) {
 	t.Helper()
 	if !f.user.Until(func() bool {
 		name := f.newest(t, id).Home
@@ -98,7 +98,7 @@ func (f *fleet) home(t *testing.T, id string) (at int) {
 }
 
 // holdAt has the first machine that comes to a boundary of a step wait there, until it is released.
-func (f *fleet) holdAt(boundary string) *fleet {
+func (f *crew) holdAt(boundary string) *crew {
 	f.held = filepath.Join(f.user.Home, "held")
 	for _, m := range f.machines {
 		m.Env = append(m.Env, "CRASH_LOG="+filepath.Join(f.user.Home, "kills.log"), "CRASH_HOLD="+f.held,
@@ -107,13 +107,13 @@ func (f *fleet) holdAt(boundary string) *fleet {
 	return f
 }
 
-func (f *fleet) release(t *testing.T) {
+func (f *crew) release(t *testing.T) {
 	t.Helper()
 	must.Do(t, os.WriteFile(f.held+".go", nil, 0o600))
 }
 
 // carry carries a phase to its end, and lets something happen when it is at a stage for the first time, or held.
-func (f *fleet) carry(t *testing.T, stage string, happens func(id string)) string {
+func (f *crew) carry(t *testing.T, stage string, happens func(id string)) string {
 	t.Helper()
 	done := stage == "" && f.held == ""
 	got := f.through(t, func(id, now string) {
@@ -129,13 +129,13 @@ func (f *fleet) carry(t *testing.T, stage string, happens func(id string)) strin
 }
 
 // carryWhile carries a phase to its end, while something happens again and again.
-func (f *fleet) carryWhile(t *testing.T, happens func()) string {
+func (f *crew) carryWhile(t *testing.T, happens func()) string {
 	t.Helper()
 	return f.through(t, func(string, string) { happens() })
 }
 
 // through carries a phase to its end.
-func (f *fleet) through(t *testing.T, look func(id, stage string)) string {
+func (f *crew) through(t *testing.T, look func(id, stage string)) string {
 	t.Helper()
 	r := f.user
 	id := r.Start(cruisetest.Picky, "--domains", "Security", "--ready", "--merge")
@@ -165,7 +165,7 @@ func TestAPhaseGoesOnElsewhereAsOneThatWasLeftAlone(t *testing.T) {
 		forges[" on Gitea"] = cruisetest.NewOnGitea
 	}
 	for where, on := range forges {
-		calm := newFleet(t, on, bin, 1).start().carry(t, "", nil)
+		calm := newCrew(t, on, bin, 1).start().carry(t, "", nil)
 		t.Log(calm)
 		for name, d := range disturbances() {
 			if d.long && os.Getenv("SOAK") == "" {
@@ -173,7 +173,7 @@ func TestAPhaseGoesOnElsewhereAsOneThatWasLeftAlone(t *testing.T) {
 			}
 			t.Run(name+where, func(t *testing.T) {
 				t.Parallel()
-				f := newFleet(t, on, bin, 2)
+				f := newCrew(t, on, bin, 2)
 				if d.at != "" {
 					f.holdAt(d.at)
 				}
@@ -195,7 +195,7 @@ type disturbance struct {
 	stage   string
 	at      string // the boundary of a step, instead of a stage
 	long    bool   // only where there is time
-	happens func(t *testing.T, f *fleet, id string)
+	happens func(t *testing.T, f *crew, id string)
 }
 
 func disturbances() map[string]disturbance {
@@ -206,7 +206,7 @@ func disturbances() map[string]disturbance {
 		"the service is away":         {stage: "working", long: true, happens: away},
 		"all machines are killed":     {stage: "fixing", long: true, happens: allKilled},
 	}
-	killed := func(t *testing.T, f *fleet, id string) {
+	killed := func(t *testing.T, f *crew, id string) {
 		t.Helper()
 		must.Do(t, f.workers[f.home(t, id)].Signal(syscall.SIGKILL))
 	}
@@ -232,7 +232,7 @@ func boundaries() (all []string) {
 }
 
 // stopped stops a machine for longer than its heartbeat: it must not go on as if nothing had happened.
-func stopped(t *testing.T, f *fleet, id string) {
+func stopped(t *testing.T, f *crew, id string) {
 	t.Helper()
 	i := f.home(t, id)
 	must.Do(t, f.workers[i].Signal(syscall.SIGSTOP))
@@ -244,14 +244,14 @@ func stopped(t *testing.T, f *fleet, id string) {
 }
 
 // takenOver waits until another machine has a phase.
-func (f *fleet) takenOver(t *testing.T, id string, from int) {
+func (f *crew) takenOver(t *testing.T, id string, from int) {
 	t.Helper()
 	if !f.user.Until(func() bool { return f.home(t, id) != from }) {
 		t.Fatal("nobody took it over")
 	}
 }
 
-func restarted(t *testing.T, f *fleet, _ string) {
+func restarted(t *testing.T, f *crew, _ string) {
 	t.Helper()
 	must.Do(t, f.server.Stop())
 	must.Do(t, f.server.Again(t.Context()))
@@ -259,7 +259,7 @@ func restarted(t *testing.T, f *fleet, _ string) {
 }
 
 // away has the service be away for long. Whoever goes on with the phase then, nothing is done twice.
-func away(t *testing.T, f *fleet, id string) {
+func away(t *testing.T, f *crew, id string) {
 	t.Helper()
 	must.Do(t, f.server.Stop())
 	time.Sleep(gone(t)) // that long
@@ -277,7 +277,7 @@ func gone(t *testing.T) time.Duration {
 }
 
 // allKilled kills all machines, which then come back with what they lost and what they have.
-func allKilled(t *testing.T, f *fleet, id string) {
+func allKilled(t *testing.T, f *crew, id string) {
 	t.Helper()
 	i := f.home(t, id)
 	must.Do(t, f.workers[i].Signal(syscall.SIGKILL))
@@ -297,12 +297,12 @@ func TestMachinesThatDieAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	bin := cruisetest.Build(t)
 	if os.Getenv("SOAK") == "" {
-		calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
+		calm := newCrew(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
 		dying(t, cruisetest.New, bin, calm, life{every: 9, most: 3, seed: 3})
 		return
 	}
 	for where, on := range map[string]place{"": cruisetest.New, " on Gitea": cruisetest.NewOnGitea} {
-		calm := newFleet(t, on, bin, 1).start().carry(t, "", nil)
+		calm := newCrew(t, on, bin, 1).start().carry(t, "", nil)
 		t.Run("every boundary"+where, func(t *testing.T) {
 			t.Parallel()
 			dying(t, on, bin, calm, life{every: 1, most: 1000, seed: 1})
@@ -322,7 +322,7 @@ func TestMachinesThatDieAgainAndAgain(t *testing.T) {
 // dying carries a phase on machines that die, and gives how often they did.
 func dying(t *testing.T, on place, bin, calm string, l life) (kills int) {
 	t.Helper()
-	f := newFleet(t, on, bin, 3)
+	f := newCrew(t, on, bin, 3)
 	log := filepath.Join(f.user.Home, "kills.log")
 	var stops []func()
 	for _, m := range f.machines {
@@ -380,7 +380,7 @@ func TestOthersActWhileMachinesDie(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, cruisetest.New, bin, 3)
+			f := newCrew(t, cruisetest.New, bin, 3)
 			log := filepath.Join(f.user.Home, "kills.log")
 			for _, m := range f.machines {
 				m.Env = append(m.Env, "CRASH_LOG="+log, "CRASH_EVERY=1", "CRASH_EACH=1", "CRASH_MAX=1000",

@@ -31,7 +31,7 @@ func TestAMachineWhoseNetworkIsCut(t *testing.T) {
 		return
 	}
 	bin := cruisetest.Build(t)
-	calm := newFleet(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
+	calm := newCrew(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
 	ways := []string{bothWays, fromIt, toIt}
 	stages := []string{"reviewing"}
 	var held []string
@@ -41,7 +41,7 @@ func TestAMachineWhoseNetworkIsCut(t *testing.T) {
 	for i, at := range append(stages, held...) {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
-			f, stage, way := newFleet(t, cruisetest.New, bin, 2), at, ways[(i/2+i)%len(ways)]
+			f, stage, way := newCrew(t, cruisetest.New, bin, 2), at, ways[(i/2+i)%len(ways)]
 			if i >= len(stages) {
 				stage = ""
 				f.holdAt(at)

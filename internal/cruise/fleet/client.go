@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -18,6 +19,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/cco-dev/cco/internal/cruise"
 )
@@ -101,7 +103,7 @@ func (c *Client) Start(ctx context.Context, phase string, st cruise.State, need 
 	_, err = c.c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: WorkflowID(phase), TaskQueue: c.queue("phases"),
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		Memo:                                     map[string]any{memoSummary: summary}},
+		Memo:                                     map[string]any{memoSummary: summary, memoWaits: name.of(kindOver)}},
 		workflowName, Start{Phase: phase, Queue: c.ability(need), Heartbeat: c.Heartbeat, State: state, Life: st.Life.Number})
 	if _, known := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); known {
 		return nil // asked for again, because the answer was lost
@@ -127,10 +129,24 @@ func (c *Client) Send(ctx context.Context, phase string, ev cruise.Event) error 
 	return c.away(err)
 }
 
-// Last is the state that a phase has ended with.
+// CutError says that a phase was ended in the service, by somebody who operates that: its state went with it.
+type CutError struct{ Phase string }
+
+func (e *CutError) Error() string {
+	return "phase " + e.Phase + " was ended in Temporal, by its operator, and can't go on: begin it anew"
+}
+
+// WrongState marks an error about a state.
+func (e *CutError) WrongState() {}
+
+// Last is the state that a phase has ended with. A *CutError says that others have ended it.
 func (c *Client) Last(ctx context.Context, phase string) (st cruise.State, err error) {
 	var sealed Sealed
-	if err := c.c.GetWorkflow(ctx, WorkflowID(phase), "").Get(ctx, &sealed); err != nil {
+	err = c.c.GetWorkflow(ctx, WorkflowID(phase), "").Get(ctx, &sealed)
+	if _, cut := errors.AsType[*temporal.WorkflowExecutionError](err); cut {
+		return st, &CutError{Phase: phase}
+	}
+	if err != nil {
 		return st, c.away(err)
 	}
 	return st, c.key.open(sealed, kindState, phase, &st)
@@ -142,9 +158,9 @@ type Seen struct {
 	State   cruise.State // a summary
 	Life    int
 	Running bool
+	Cut     bool   // it was ended in the service, by somebody who operates that
 	Waits   bool   // for a machine
 	Why     string // none takes it, if one has said so
-	Changed time.Time
 }
 
 // List gives the phases that live, and those that have ended since then.
@@ -158,7 +174,9 @@ func (c *Client) List(ctx context.Context, since time.Time) (all []Seen, err err
 			return nil, c.away(err)
 		}
 		for _, e := range got.GetExecutions() {
-			if s, ok := c.seen(e); ok {
+			s, ok := c.seen(e)
+			// One that was revived has several runs, and the newest comes first.
+			if ok && !slices.ContainsFunc(all, func(o Seen) bool { return o.Phase == s.Phase }) {
 				all = append(all, s)
 			}
 		}
@@ -199,7 +217,7 @@ func (c *Client) seen(e *workflowpb.WorkflowExecutionInfo) (s Seen, ok bool) {
 		return s, false
 	}
 	s.Life, s.Running = sealed.Life, status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-	s.Changed = e.GetStartTime().AsTime()
+	s.Cut = !s.Running && status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED // failed, timed out, canceled, terminated
 	var waits Sealed
 	if p := fields[memoWaits]; p != nil && read(p, &waits) == nil && waits.Kind == kindOver {
 		var o over
