@@ -75,7 +75,7 @@ shots: build ## make the pictures for README and docs from the real page
 soak: ## carry phases through all broken pipelines, and machines that die again and again, which takes an hour
 	@SOAK=all go test -tags heavy -count=1 -timeout 60m -run '^TestRandomRequestsDoNoHarm$$' ./internal/view
 	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 60m ./internal/cruise/soak
-	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 120m -run 'Machine|Elsewhere|Older' ./internal/cruise/crash
+	@SOAK=all go test -tags heavy -count=1 -parallel 4 -timeout 120m -run 'Machine|Elsewhere|Older|Worker|Service|Operator|Versions|History' ./internal/cruise/crash
 
 guard-eval: ## the guard's figures on a set of labelled calls
 	@test -n "$(CASES)" || { echo "say where the labelled calls are: make guard-eval CASES=DIR" >&2; exit 2; }

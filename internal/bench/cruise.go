@@ -39,10 +39,6 @@ type cruising struct {
 	data  string
 
 	living int // phases
-
-	// Where machines share phases: how they are put there.
-	inShared func(*store.Store)
-	enqueue  func(ctx context.Context, phase string) error
 }
 
 // cruise measures an engine with many phases that wait.
@@ -111,9 +107,6 @@ func (c *cruising) open(ctx context.Context) (done func() error, err error) {
 	if c.store, err = store.Open(ctx, filepath.Join(c.data, "cco.db")); err != nil {
 		c.fake.Close()
 		return nil, err
-	}
-	if c.inShared != nil {
-		c.inShared(c.store)
 	}
 	env := c.env
 	c.env = append(c.env, "GH_ENTERPRISE_TOKEN="+cruiseToken, "GH_HOST="+strings.TrimPrefix(c.fake.URL(), "http://"),
@@ -198,17 +191,11 @@ func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) er
 			State: cruise.Fixed, Commit: c.head,
 		})
 	}
-	if c.inShared != nil {
-		st.Spec.Remote = c.fake.URL() + "/ada/demo.git"
-	}
 	rec, err := steps.Record(id, st, now)
-	if err == nil {
-		err = c.store.SavePhase(ctx, rec)
+	if err != nil {
+		return err
 	}
-	if err == nil && c.enqueue != nil {
-		err = c.enqueue(ctx, id)
-	}
-	return err
+	return c.store.SavePhase(ctx, rec)
 }
 
 func (c *cruising) call(ctx context.Context, path string, body, out any) error {

@@ -32,6 +32,7 @@ type life struct {
 	seed    int
 	random  int  // kills of the engine at random moments
 	keepers bool // kills of keepers at random moments too
+	trouble bool // the model is overloaded, the disk full and the forge down again and again
 }
 
 // lives are as many disturbed phases as are needed for so many kills.
@@ -59,6 +60,55 @@ func TestAPhaseThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 // The same on a real Gitea: what is only lost or said twice there, the fake does not show.
 func TestAPhaseOnGiteaThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
 	killed(t, cruisetest.NewOnGitea, 10)
+}
+
+// Guards against a turn that is paid or counted twice, and against words that are said twice, because a phase was killed
+// while it waited out trouble.
+func TestAPhaseInTroubleThatIsKilledAgainAndAgainEndsAsOneThatIsNot(t *testing.T) {
+	if !long(t) {
+		return // it waits for minutes
+	}
+	want := kills(t, 100)
+	bin := cruisetest.Build(t)
+	calm := play(t, cruisetest.New, bin, life{name: "undisturbed", trouble: true})
+	t.Logf("undisturbed:\n%s", calm.words)
+	if strings.Contains(calm.words, "costs $0.000") {
+		t.Errorf("nothing was paid:\n%s", calm.words)
+	}
+	sum := 0
+	for i := 0; sum < want && !t.Failed(); i++ {
+		l := life{trouble: true, random: min(25, want-sum), seed: 30 + i, keepers: i%2 == 1}
+		if i%2 == 0 {
+			l = life{trouble: true, every: 3, most: want - sum, seed: 30 + i}
+		}
+		more := play(t, cruisetest.New, bin, l)
+		t.Logf("%d kills in %v, beside %v", more.kills, more.took.Round(time.Second), calm.took.Round(time.Second))
+		if sum += more.kills; more.words != calm.words {
+			t.Errorf("it ends differently\n--- killed (seed %d)\n%s\n--- undisturbed\n%s", l.seed, more.words, calm.words)
+		}
+	}
+	t.Logf("%d kills in all", sum)
+}
+
+// flapping has the forge be down again and again. It is up for longer: every try takes longer to come than the last.
+func flapping(t *testing.T, r *cruisetest.Rig) (stop func()) {
+	t.Helper()
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			for down, long := range map[bool]time.Duration{true: time.Second, false: 5 * time.Second} {
+				r.Down.Store(down)
+				select {
+				case <-time.After(long):
+				case <-quit:
+					r.Down.Store(false)
+					return
+				}
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
 }
 
 // place makes a user on a forge.
@@ -229,6 +279,9 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 	log := filepath.Join(r.Home, "kills.log")
 	r.Env = append(r.Env, "CRASH_LOG="+log, "CRASH_EVERY="+strconv.Itoa(l.every), "CRASH_SEED="+strconv.Itoa(l.seed),
 		"CRASH_MAX="+strconv.Itoa(l.most))
+	if l.trouble {
+		r.Env = append(r.Env, "CRASH_TROUBLE="+t.TempDir())
+	}
 	r.CCO("box", "create")
 	if r.Gitea == nil {
 		r.Fake.SetRunner("ada", "demo", []string{flake}, func(_ context.Context, dir, sha, _ string, n int) (bool, string) {
@@ -240,6 +293,10 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 	stop := supervise(t, r, soon)
 	id := r.Start(patient, "--domains", "Security,GeneralPolish", "--ready", "--merge")
 	r.CCO("cruise", "fix", id, "--comment", injected)
+	steady := func() {}
+	if l.trouble {
+		steady = flapping(t, r)
+	}
 	random := &disturber{Rig: r, life: l, rng: rand.New(rand.NewPCG(uint64(l.seed),
 		0))} // the same each time is what is wanted
 	said, settled := false, false
@@ -260,6 +317,7 @@ func play(t *testing.T, on place, bin string, l life) outcome {
 		random.maybe()
 		return s.Over()
 	})
+	steady()
 	stop()
 	if after := r.Checkout(); !maps.Equal(before, after) {
 		t.Errorf("the user's checkout was touched:\n%v\n%v", before, after)
@@ -394,8 +452,8 @@ func describe(t *testing.T, r *cruisetest.Rig, s cruisetest.Status) string {
 		}))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %q, %d rounds, trouble %q, question %q, %d pull requests\n", s.Stage, s.End, s.Rounds,
-		s.Trouble, s.Question, r.Pulls())
+	fmt.Fprintf(&b, "%s, %q, %d rounds, trouble %q, question %q, %d pull requests, costs $%.3f\n", s.Stage, s.End,
+		s.Rounds, s.Trouble, s.Question, r.Pulls(), s.Cost)
 	fmt.Fprintf(&b, "refs: %s\n", strings.ReplaceAll(g.Git("for-each-ref", "--format=%(refname)"), "\n", " "))
 	lines := func(title string, list []string) {
 		slices.Sort(list)

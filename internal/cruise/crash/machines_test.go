@@ -39,9 +39,14 @@ type crew struct {
 // newCrew makes machines.
 func newCrew(t *testing.T, on place, bin string, machines int) *crew {
 	t.Helper()
-	f := &crew{user: on(t, bin)}
-	f.server = temporaltest.Start(t)
+	f := &crew{user: on(t, bin), server: temporaltest.Start(t)}
 	f.user.ShareBy(f.server.Address, heartbeat)
+	return f.join(t, machines)
+}
+
+// join makes further machines, with the settings that the user has now.
+func (f *crew) join(t *testing.T, machines int) *crew {
+	t.Helper()
 	for range machines {
 		m := f.user.Machine(t)
 		m.CCO("box", "create")
@@ -208,7 +213,12 @@ func disturbances() map[string]disturbance {
 	}
 	killed := func(t *testing.T, f *crew, id string) {
 		t.Helper()
-		must.Do(t, f.workers[f.home(t, id)].Signal(syscall.SIGKILL))
+		i := f.home(t, id)
+		must.Do(t, f.workers[i].Signal(syscall.SIGKILL))
+		start := time.Now()
+		f.takenOver(t, id, i)
+		beat := must.Get(time.ParseDuration(heartbeat))(t)
+		t.Logf("another has it %v after the heartbeat's time", (time.Since(start) - beat).Round(time.Millisecond))
 	}
 	for stage, long := range map[string]bool{"working": false, "reviewing": true, "naming": true, "fixing": true,
 		"checking": true} {

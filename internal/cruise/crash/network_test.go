@@ -67,6 +67,38 @@ func TestAMachineWhoseNetworkIsCut(t *testing.T) {
 	}
 }
 
+// Guards against a machine that does as if nothing had been, when it is reached again after a while.
+func TestAMachineWhoseNetworkIsCutForAWhile(t *testing.T) {
+	if os.Getenv("SOAK") == "" || os.Getuid() != 0 {
+		return // it takes minutes, and networks of their own are made as root alone
+	}
+	t.Parallel()
+	bin := cruisetest.Build(t)
+	calm := newCrew(t, cruisetest.New, bin, 1).start().carry(t, "", nil)
+	for _, long := range []time.Duration{2 * time.Second, 10 * time.Second, time.Minute, gone(t)} {
+		t.Run(long.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newCrew(t, cruisetest.New, bin, 2)
+			var links []*link
+			for _, m := range f.machines {
+				links = append(links, connect(t, m, f.user))
+			}
+			f.patience = 10*time.Minute + long
+			f.start()
+			mended := make(chan struct{})
+			got := f.carry(t, "reviewing", func(id string) {
+				i := f.home(t, id)
+				links[i].cut(t, bothWays)
+				time.AfterFunc(long, func() { links[i].mend(t, bothWays); close(mended) })
+			})
+			<-mended // also if it ended elsewhere before
+			if got != calm {
+				t.Errorf("it ends differently\n--- cut off for %v\n%s\n--- left alone\n%s", long, got, calm)
+			}
+		})
+	}
+}
+
 // link is the only way from a machine to everything else.
 type link struct{ name, space, here, there string }
 

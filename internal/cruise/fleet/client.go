@@ -101,6 +101,7 @@ func (c *Client) Start(ctx context.Context, phase string, st cruise.State, need 
 		return err
 	}
 	_, err = c.c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: WorkflowID(phase), TaskQueue: c.queue("phases"),
+		WorkflowTaskTimeout:                      brief,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		Memo:                                     map[string]any{memoSummary: summary, memoWaits: name.of(kindOver)}},

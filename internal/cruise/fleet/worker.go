@@ -30,7 +30,10 @@ const (
 	// returning bounds how long lives that were given up take to return.
 	returning = 30 * time.Second
 	// sticky is how long the service waits for a machine that has just worked on a phase's history.
-	sticky    = time.Second
+	sticky = time.Second
+	// brief is how long the service waits for an answer of a machine that it has asked what a phase does next. One that
+	// died meanwhile gives none, and every such question takes milliseconds.
+	brief     = 2 * time.Second
 	manyLives = 100_000
 )
 
@@ -44,6 +47,7 @@ func (w *Worker) Run(ctx context.Context, draining <-chan struct{}) error {
 	}
 	phases := worker.New(h.Client.c, h.Client.queue("phases"), worker.Options{
 		StickyScheduleToStartTimeout: sticky, MaxConcurrentWorkflowTaskPollers: 2, DisableEagerActivities: true,
+		WorkerStopTimeout:                  returning, // it answers what it was asked
 		MaxConcurrentActivityExecutionSize: 1, LocalActivityWorkerOnly: true})
 	phases.RegisterWorkflowWithOptions(h.key.supervise, workflow.RegisterOptions{Name: workflowName})
 	home := worker.New(h.Client.c, h.Home(), worker.Options{DisableWorkflowWorker: true, WorkerStopTimeout: returning,

@@ -3,7 +3,8 @@
 // CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_EACH how many at one
 // boundary whatever a step was given (another machine repeats steps at other times). CRASH_HOLD is a file that
 // it makes at the boundary CRASH_AT ("before merge") unless it is there: it then waits until there is another with
-// ".go" at the end of its name.
+// ".go" at the end of its name. CRASH_TROUBLE is a directory: there is trouble, a model that is overloaded and a disk that is
+// full, and it remembers there which it has had.
 package main
 
 import (
@@ -35,6 +36,9 @@ func main() {
 		p := &phases.Phases{App: a, Quiet: 300 * time.Millisecond}
 		if log := os.Getenv("CRASH_LOG"); log != "" {
 			p.Wrap = func(s cruise.Steps) cruise.Steps {
+				if dir := os.Getenv("CRASH_TROUBLE"); dir != "" {
+					s = &troubled{Steps: s, dir: dir}
+				}
 				return &killer{Steps: s, log: log, only: os.Getenv("CRASH_ONLY"), every: number("CRASH_EVERY"),
 					most: number("CRASH_MAX"), each: number("CRASH_EACH"),
 					seed: os.Getenv("CRASH_SEED"), hold: os.Getenv("CRASH_HOLD"), at: os.Getenv("CRASH_AT")}
@@ -47,6 +51,52 @@ func main() {
 func number(name string) int {
 	n, _ := strconv.Atoi(os.Getenv(name)) // an unset one is zero
 	return n
+}
+
+// troubled are steps that meet trouble.
+type troubled struct {
+	cruise.Steps
+	dir string
+}
+
+// Work has a turn of each name meet an overloaded model at its first key, which it says again when it is asked again, as
+// the record of a turn does.
+func (s *troubled) Work(ctx context.Context, job cruise.Job) (cruise.Report, error) {
+	name := strings.Join([]string{string(job.Role), job.Domain, string(job.Kind), strconv.Itoa(job.Round)}, "-")
+	if s.first(name, job.Key) == job.Key {
+		return cruise.Report{Error: "overloaded", Transient: true, Cost: 0.125}, nil
+	}
+	return s.Steps.Work(ctx, job)
+}
+
+// Save finds the disk full at the first save of each stage.
+func (s *troubled) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {
+	mark := "save-" + strings.ReplaceAll(string(in.State.Stage), " ", "-")
+	if f, err := os.OpenFile(s.dir+"/"+mark, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+		return cruise.Saved{}, &cruise.Temporary{Err: syscall.ENOSPC}
+	}
+	return s.Steps.Save(ctx, in)
+}
+
+// first remembers who was the first to use a name.
+func (s *troubled) first(name, key string) string {
+	file := s.dir + "/" + name
+	if f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_, _ = f.WriteString(key)
+		_ = f.Close()
+	}
+	data, _ := os.ReadFile(file)
+	return string(data)
+}
+
+// Within runs a step as the steps within would.
+func (s *troubled) Within(ctx context.Context, flow, step string, in json.RawMessage,
+	run func(context.Context) error) error {
+	if f, ok := s.Steps.(cruise.Fencer); ok {
+		return f.Within(ctx, flow, step, in, run)
+	}
+	return run(ctx)
 }
 
 // killer ends its process around steps.
