@@ -10,6 +10,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -43,7 +45,7 @@ func newFront(t *testing.T, service string) *front {
 	plain := &http.Transport{Protocols: &http.Protocols{}}
 	plain.Protocols.SetUnencryptedHTTP2(true)
 	t.Cleanup(plain.CloseIdleConnections)
-	proxy := &httputil.ReverseProxy{Transport: plain, FlushInterval: -1,
+	proxy := &httputil.ReverseProxy{Transport: plain, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: service}) }}
 	own, certificate := selfSigned(t)
 	known := x509.NewCertPool()
