@@ -225,20 +225,26 @@ func placed(env []string, t Task, name string) []string {
 }
 
 // prompt is for agents that can't be told to use a skill by its name: what a person says now, or that the plan is to be
-// carried out, and then the skill's text and the rules, which people don't read as their own words.
+// carried out. Behind it stand the skill's text and the rules, which people don't read as their own words. An agent that
+// shows its prompt on a screen of its own gets them beside it.
 func prompt(t Task) string {
-	said, instructions := t.Prompt, ""
-	if said == "" {
-		said = "Carry out the plan " + planArg(t) + " as these instructions say."
-		instructions = skill.For(planArg(t)) + "\n" + unattended(t)
+	switch {
+	case t.Interactive && t.Prompt == "":
+		return "Carry out the plan " + planArg(t) + "."
+	case t.Interactive:
+		return promptArg(t.Prompt)
+	case t.Prompt == "":
+		said := "Carry out the plan " + planArg(t) + " as these instructions say."
+		return promptArg(event.Instruct(said, instructions(t)))
+	case t.Rules == "":
+		return promptArg(t.Prompt)
 	}
-	if t.Rules != "" {
-		instructions = strings.TrimSpace(instructions) + "\n\n" + t.Rules
-	}
-	if instructions == "" {
-		return promptArg(said)
-	}
-	return promptArg(event.Instruct(said, instructions))
+	return promptArg(event.Instruct(t.Prompt, t.Rules))
+}
+
+// instructions are the skill's text and the rules.
+func instructions(t Task) string {
+	return strings.TrimSpace(skill.For(planArg(t))+"\n"+unattended(t)+"\n"+t.Rules) + "\n"
 }
 
 // unattended says how a question reaches a person, who sees none of the agent's other output.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/agent/wire"
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/skill"
 )
 
 func task(plan string) Task {
@@ -74,6 +76,7 @@ func TestCommands(t *testing.T) {
 		"-c", "features.plugin_discovery_prefetch=false", "-c", "features.hooks=true", "-c",
 		"check_for_update_on_startup=false"}
 	trusted := []string{"-c", `projects={"/workspace/3f9c01aa"={trust_level="trusted"}}`}
+	ruled := []string{"-c", "developer_instructions=" + string(must.Get(json.Marshal(skill.For("docs/plan.md")))(t))}
 	said := func(t *Task) { t.Prompt = "go on" }
 	tests := []struct {
 		name  string
@@ -102,9 +105,9 @@ func TestCommands(t *testing.T) {
 			slices.Concat([]string{"codex", "exec", "resume", "--json", "--skip-git-repo-check"}, codex,
 				[]string{"-m", "gpt", "old", "go on"})},
 		{"interactive", "codex", func(t *Task) { t.Prompt, t.Interactive = "go on", true },
-			slices.Concat([]string{"codex"}, codex, trusted, []string{"go on"})},
+			slices.Concat([]string{"codex"}, codex, trusted, ruled, []string{"go on"})},
 		{"interactive, resumed", "codex", func(t *Task) { t.Prompt, t.Interactive, t.Resume = "go on", true, "old" },
-			slices.Concat([]string{"codex", "resume"}, codex, trusted, []string{"old", "go on"})},
+			slices.Concat([]string{"codex", "resume"}, codex, trusted, ruled, []string{"old", "go on"})},
 
 		{"headless", "gemini", said, []string{"gemini", "--yolo", "--output-format", "stream-json", "--prompt=go on"}},
 		{"new", "gemini", func(t *Task) { t.Prompt, t.NewSession, t.Model, t.Interactive = "go on", "uuid", "pro", true },
@@ -197,6 +200,34 @@ func TestRulesAreNobodysWords(t *testing.T) {
 			got := read.record(fmt.Appendf(nil, read.line, text))
 			if len(got) != 1 || got[0].Kind != event.KindPrompt || got[0].Text != want {
 				t.Errorf("%s shows %+v, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+// Guards against screens of agents that begin with pages of cco's rules, and against agents that never read them.
+func TestOnATerminalThePromptIsWhatAPersonSays(t *testing.T) {
+	for _, a := range All() {
+		if a.Provider() == "" || a.Protocol {
+			continue
+		}
+		for _, said := range []string{"", "an answer"} {
+			task := task("plan.md")
+			task.Rules, task.Prompt, task.Interactive, task.State = "THE\nRULES", said, true, task.Home
+			c := a.Command(task)
+			last := c.Argv[len(c.Argv)-1]
+			if strings.Contains(last, "RULES") || len(last) > 60 || !strings.Contains(last, cmp.Or(said, "plan.md")) {
+				t.Errorf("%s shows %q", a.Name(), last)
+			}
+			beside := strings.ReplaceAll(strings.Join(c.Argv[:len(c.Argv)-1], "\n"), `\n`, "\n")
+			for _, f := range c.Home {
+				beside += string(f.Data)
+			}
+			if !strings.Contains(beside, "THE\nRULES") {
+				t.Errorf("%s, told %q: no rules", a.Name(), said)
+			}
+			if a.Name() != roster.Default && !strings.Contains(beside, "The plan to carry out is: plan.md\n") {
+				t.Errorf("%s, told %q: no skill", a.Name(), said)
 			}
 		}
 	}

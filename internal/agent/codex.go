@@ -35,7 +35,8 @@ func codexCommand(t Task) Command {
 	if t.Interactive {
 		// On a terminal it asks whether the directory is trusted, and waits. The box contains what a repository's settings
 		// can start; they can't switch off the guard's hook.
-		argv = append(argv, "-c", "projects={"+strconv.Quote(t.Workspace)+"={trust_level=\"trusted\"}}")
+		argv = append(argv, "-c", "projects={"+strconv.Quote(t.Workspace)+"={trust_level=\"trusted\"}}",
+			"-c", "developer_instructions="+string(encode(instructions(t)))) // JSON's texts are TOML's, too
 	}
 	if t.Model != "" {
 		argv = append(argv, "-m", t.Model)

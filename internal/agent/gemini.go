@@ -53,5 +53,17 @@ func geminiCommand(t Task) Command {
 	if t.Door != "" {
 		env = append(env, "GOOGLE_GEMINI_BASE_URL=http://"+t.Door+"/gemini", "GEMINI_API_KEY="+t.Token)
 	}
-	return Command{Argv: argv, Env: env, Etc: []File{{Path: geminiPreload, Data: preload, Mode: 0o644}}}
+	return Command{Argv: argv, Env: env, Etc: []File{{Path: geminiPreload, Data: preload, Mode: 0o644}},
+		Home: geminiRules(t)}
+}
+
+// geminiRules puts what its screen should not show into an extension, which only has words for the model: a
+// repository's settings can say that other files than GEMINI.md are read, but not which files of extensions.
+func geminiRules(t Task) []File {
+	if !t.Interactive {
+		return nil
+	}
+	const dir = ".gemini/extensions/cco/"
+	return []File{{Path: dir + "gemini-extension.json", Data: []byte(`{"name": "cco", "version": "1.0.0"}`), Mode: 0o644},
+		{Path: dir + "GEMINI.md", Data: []byte(instructions(t)), Mode: 0o644}}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -36,6 +37,15 @@ func TestRealInteractive(t *testing.T) {
 			screen, left := s.onTerminal(t, leave[name], func(string) bool { return over.Load() })
 			if _, err := os.Lstat(filepath.Join(s.task.Workspace, "worked")); err != nil {
 				t.Errorf("it did nothing\n%s\n%q", s.model.Summary(), screen)
+			}
+			if strings.Contains(screen, "The rules are here") {
+				t.Errorf("the rules are on the screen\n%q", screen)
+			}
+			if !s.model.Saw("The rules are here") {
+				t.Errorf("the model never saw the rules")
+			}
+			if name != "claude" && !s.model.Saw("The plan to carry out is: plan.md") {
+				t.Errorf("the model never saw the skill")
 			}
 			if !left {
 				t.Errorf("it asks something when it is left with %s\n%q", leave[name], screen[max(0, len(screen)-6000):])

@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"cmp"
+	"path"
+
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/guard/settings"
 )
@@ -50,13 +53,22 @@ func opencodeCommand(t Task) Command {
 	if t.State != t.Home {
 		env = placed(env, t, "opencode")
 	}
-	return Command{Argv: argv, Env: env}
+	cmd := Command{Argv: argv, Env: env}
+	if t.Interactive {
+		cmd.Home = []File{{Path: opencodeRules, Data: []byte(instructions(t)), Mode: 0o644}}
+	}
+	return cmd
 }
+
+// opencodeRules is what its screen should not show. A headless run that goes on with a conversation of a terminal reads
+// it, too.
+const opencodeRules = ".config/opencode/cco.md"
 
 // opencodeConfig are settings that override the user's.
 func opencodeConfig(t Task, model string) string {
 	type object = map[string]any
-	config := object{"permission": "allow", "share": "disabled", "autoupdate": false, "snapshot": false}
+	config := object{"permission": "allow", "share": "disabled", "autoupdate": false, "snapshot": false,
+		"instructions": []string{path.Join(cmp.Or(t.State, t.Home), opencodeRules)}}
 	if t.Door != "" {
 		config["small_model"] = "cco/" + model
 		config["provider"] = object{"cco": object{
