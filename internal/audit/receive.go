@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // Bounds on what one session may report. An agent that calls its hook in a loop must neither fill the disk nor push
@@ -132,5 +133,5 @@ func (r *receiver) settle() error {
 		return nil
 	}
 	return r.log.Add(Entry{Session: r.session, Kind: Dropped,
-		Reason: fmt.Sprintf("%d more denials were reported than are written down", r.dropped)})
+		Reason: "reported, but not written down: " + unit.Count(r.dropped, "more denial")})
 }

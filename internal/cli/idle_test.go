@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"bufio"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -161,8 +163,23 @@ func TestTheWorkOfAnIdleAgentIsTaken(t *testing.T) {
 	d.await("the commit", d.shows("1 commit on main"))
 	d.is("pulled")
 
+	// Where nobody can be asked it is said, and nothing ended.
 	id = push()
+	waits := d.command("cco", "box", "pull", id, "--timeout", "5m")
+	said := must.Get(waits.StderrPipe())(t)
+	must.Do(t, waits.Start())
 	rest(id)
+	for line := bufio.NewScanner(said); ; {
+		if !line.Scan() {
+			t.Fatal("a pull that waits never says that the agent is idle")
+		}
+		if strings.Contains(line.Text(), "the agent of session "+id+" is idle: it sits at its prompt") {
+			break
+		}
+	}
+	must.Do(t, waits.Process.Signal(os.Interrupt))
+	_ = waits.Wait()
+	d.is("idle")
 	if out := d.run("cco", "attention"); !strings.HasPrefix(out, id+"  idle  ") ||
 		!strings.Contains(out, "cco box pull "+id+"\n") {
 		t.Errorf("attention: %s", out)
@@ -208,6 +225,36 @@ func TestAnAgentWithoutAHookIsIdleWhenNothingMoves(t *testing.T) {
 	d.is("idle")
 	if out := d.run("cco", "box", "kill", id); !strings.Contains(out, "session "+id+" ended") {
 		t.Errorf("kill: %s", out)
+	}
+}
+
+// Guards against an agent that counts as idle while it waits to try again: the one beside it, which began later and whose
+// model has answered, is. What an answer has cost stands in the title.
+func TestAnAgentThatWaitsToTryAgainIsNotIdle(t *testing.T) {
+	dear := agenttest.Say("done")
+	dear.Usage = agenttest.Usage{Input: 4000, Output: 3000}
+	model := agenttest.Serve(t, dear)
+	model.Fail(1, agenttest.Fault{Status: 529})
+	d := deskWith(t, asking)
+	d.types("export ANTHROPIC_BASE_URL=" + model.URL)
+	tries := d.pushes("WORKING")
+	d.leaves()
+	d.write("data/cco/exchange/"+tries+"/go", "")
+	id := d.pushes("WORKING")
+	d.await("what it has cost", func() bool {
+		return strings.HasPrefix(d.tmux("display", "-p", "#{pane_title}"), "cco "+id+" running $0.")
+	})
+	d.leaves()
+	d.write("data/cco/exchange/"+id+"/go", "")
+	d.is("idle")
+	if list := d.run("cco", "box", "sessions"); !regexp.MustCompile(`(?m)^` + tries + ` +running `).MatchString(list) {
+		t.Errorf("the one that waits to try again:\n%s", list)
+	}
+	if out, err := d.command("cco", "box", "pull", tries, "--timeout", "1s").CombinedOutput(); err == nil {
+		t.Errorf("pull: %s", out)
+	}
+	if out := d.run("cco", "attention"); !strings.HasPrefix(out, id+"  idle  ") || strings.Contains(out, tries) {
+		t.Errorf("attention: %s", out)
 	}
 }
 

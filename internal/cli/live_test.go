@@ -119,6 +119,15 @@ func TestTheLiveListRunsOrdinaryCommands(t *testing.T) {
 		d.await("the list", d.below("at work", working))
 	}
 
+	// What is said is typed in the list, and is an argument of the command.
+	d.presses("s")
+	d.await("what to type", d.shows("Say to "+working+", Esc leaves it:"))
+	d.presses("go on, 'please'", "\r")
+	d.await("the command", d.shows("\n$ cco box say -- "+working+" 'go on, "))
+	d.await("its end", d.shows("Enter goes back to the list."))
+	d.presses("\r")
+	d.await("the list", d.below("at work", working))
+
 	// What is dangerous is asked about, and everything but y is no.
 	d.presses("k")
 	d.await("the question", d.shows("End its agent: "+working))

@@ -286,7 +286,7 @@ func (a *commands) came(r session.PullResult, p gate.Policy) {
 		a.IO.Printf("%s %s %s\n", a.IO.Paint(term.Yellow, c.Short), c.Subject, a.IO.Paint(term.Dim, "("+c.Author+")"))
 	}
 	if r.Summary.More > 0 {
-		a.IO.Printf("… and %d more commits\n", r.Summary.More)
+		a.IO.Printf("… and %s\n", count(r.Summary.More, "more commit"))
 	}
 	a.diffstat(r.Summary)
 	for _, h := range r.Halves {

@@ -54,6 +54,17 @@ func TestARunAsksWhetherToTakeIt(t *testing.T) {
 		t.Errorf("taken: %s", got)
 	}
 
+	// Of several commits the question says how many.
+	d.write("repo/two.md", "## Task 1: A\n\n```sh\necho a >a.txt\n```\n\n## Task 2: B\n\n```sh\necho b >b.txt\n```\n")
+	d.clear()
+	d.types("cco run two.md --agent script")
+	d.await("the question", func() bool {
+		return strings.HasSuffix(strings.ReplaceAll(d.screen(), "\n", " "),
+			"Take these 2 commits? [a]ll [s]ome [d]iff [c]omment [l]ater [x] discard")
+	})
+	d.types("l")
+	d.await("a prompt", d.atPrompt)
+
 	// A pager that waits gets the keys.
 	d.clear()
 	d.types("cco run long.md --agent script")

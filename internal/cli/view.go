@@ -344,7 +344,10 @@ func retryWords(e event.Event) string {
 	}
 	if r := e.Retry; r != nil && r.Attempt > 0 {
 		words += fmt.Sprintf("; retry %d", r.Attempt)
-		if r.Max > 0 {
+		switch {
+		case r.Bound:
+			words += fmt.Sprintf(" of at most %d", r.Max)
+		case r.Max > 0:
 			words += fmt.Sprintf(" of %d", r.Max)
 		}
 		if r.Delay > 0 {

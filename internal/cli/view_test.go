@@ -45,6 +45,7 @@ func TestAViewTellsWhatAnAgentDoes(t *testing.T) {
 		does(event.Event{Kind: event.KindDenied, Tool: "Bash", Text: "denied (git.push): no"}),
 		does(event.Event{Kind: event.KindRetry, Text: "529 overloaded",
 			Retry: &event.Retry{Attempt: 2, Max: 10, Delay: unit.Seconds(1500 * time.Millisecond)}}),
+		does(event.Event{Kind: event.KindRetry, Text: "fetch failed", Retry: &event.Retry{Attempt: 3, Max: 9, Bound: true}}),
 		does(event.Event{Kind: event.KindUsage, Usage: &event.Usage{Input: 1000}}),
 		does(event.Event{Kind: event.KindRaw, Raw: "?"}),
 		does(event.Event{Kind: event.KindFinished, Finished: &event.Finished{Outcome: event.Failed, Session: "s",
@@ -60,9 +61,10 @@ func TestAViewTellsWhatAnAgentDoes(t *testing.T) {
 » Odd
   ✗ Bash denied (git.push): no
 … the model did not answer: 529 overloaded; retry 2 of 10 in 1.5s
+… the model did not answer: fetch failed; retry 3 of at most 9
 ✗ API Error: 529
-claude: 1 turn, 12k tokens, $0.25, asked again 1 time
-claude: 4 turns, 2.0M tokens, $1.25, asked again 1 time
+claude: 1 turn, 12k tokens, $0.25, asked again 2 times
+claude: 4 turns, 2.0M tokens, $1.25, asked again 2 times
 `
 	if out != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)

@@ -2,13 +2,13 @@ package door
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // LogFile is the name of a record of what left: a session's is in its directory, that of shells and setup commands in
@@ -112,7 +112,7 @@ func (l *logFile) add(e broker.Entry) {
 	var lines []byte
 	if l.lost > 0 {
 		lines = line(broker.Entry{Time: e.Time, Session: e.Session, Decision: broker.Lost, Count: l.lost,
-			Reason: fmt.Sprintf("%d entries before this line were lost, or made room", l.lost)})
+			Reason: unit.Count(l.lost, "line") + " before this one lost, or gone to make room"})
 	}
 	if _, err := l.append(append(lines, line(e)...)); err != nil {
 		l.lost += max(1, e.Count)

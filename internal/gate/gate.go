@@ -12,6 +12,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // Finding is one thing to look at. All text is safe to print, and no secret is in it.
@@ -192,7 +193,7 @@ func (f Finding) Words() string {
 func (f Finding) Rest() []string {
 	rest := slices.Clone(f.Lines)
 	if f.More > 0 {
-		rest = append(rest, fmt.Sprintf("… and %d more lines", f.More))
+		rest = append(rest, "… and "+unit.Count(f.More, "more line"))
 	}
 	return rest
 }

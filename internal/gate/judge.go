@@ -2,13 +2,13 @@ package gate
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // places judges every change by where it is.
@@ -104,7 +104,7 @@ func (f *Finding) show(list []line, all int) {
 func show(sign, text string) string {
 	text = strings.TrimSpace(text)
 	if cut := safetext.Cut(text, mostShown); len(cut) < len(text) {
-		return sign + safetext.Line(cut) + fmt.Sprintf(" … and %d more characters", len(text)-mostShown)
+		return sign + safetext.Line(cut) + " … and " + unit.Count(len(text)-mostShown, "more character")
 	}
 	return sign + safetext.Line(text)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // StateError is every error that says "not now": nothing was touched, and the user can remove the obstacle. Find it
@@ -71,8 +72,8 @@ type MissingObjectsError struct {
 }
 
 func (e *MissingObjectsError) Error() string {
-	return fmt.Sprintf("partial clone lacks %d objects: run `git fetch --refetch --no-filter %s`", e.Missing,
-		proc.ShellWord(e.Remote))
+	return fmt.Sprintf("partial clone lacks %s: run `git fetch --refetch --no-filter %s`",
+		unit.Count(e.Missing, "object"), proc.ShellWord(e.Remote))
 }
 
 // WrongState marks a StateError.

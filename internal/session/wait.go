@@ -8,6 +8,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // TimeoutError says that a session did not end in the time that its user gave it.
@@ -173,7 +174,7 @@ func (s Looking) Wait(ctx context.Context, ids []string, o WaitOptions) (ended [
 		}
 		if len(live) != said {
 			said = len(live)
-			s.Report("waiting for %d of %d sessions", said, len(ids))
+			s.Report("waiting for %d of %s", said, unit.Count(len(ids), "session"))
 		}
 		select {
 		case <-woken:

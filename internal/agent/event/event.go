@@ -52,6 +52,7 @@ type Event struct {
 type Retry struct {
 	Attempt int          `json:"attempt,omitempty"`
 	Max     int          `json:"max,omitempty"`
+	Bound   bool         `json:"bound,omitempty"` // it may give up before Max, which is the most there can be
 	Delay   unit.Seconds `json:"delay_seconds,omitempty"`
 	Status  int          `json:"status,omitempty"` // the HTTP status, 0 if there was no answer at all
 }

@@ -140,13 +140,18 @@ func (g *gemini) keepAnswer(words string) {
 
 var failedAttempt = pattern(`^Attempt ([0-9]{1,3}) failed(?: with status ([0-9]{3}))?`)
 
+// geminiRetries is how often gemini asks again at most, for it asks ten times in all. For some models it gives up sooner,
+// and it doesn't say for which.
+const geminiRetries = 9
+
 // ErrLine finds retries: gemini reports them only on standard error.
 func (g *gemini) ErrLine(line []byte) []Event {
 	text := string(line[:min(len(line), 4096)])
-	if m := failedAttempt().FindStringSubmatch(text); m != nil {
+	if m := failedAttempt().FindStringSubmatch(text); m != nil && !strings.Contains(text, "Max attempts reached") {
 		attempt, _ := strconv.Atoi(m[1])
 		status, _ := strconv.Atoi(m[2])
-		return []Event{{Kind: KindRetry, Text: clip(text), Retry: &Retry{Attempt: attempt, Status: status}}}
+		return []Event{{Kind: KindRetry, Text: clip(text), Retry: &Retry{Attempt: attempt, Max: geminiRetries, Bound: true,
+			Status: status}}}
 	}
 	if !strings.HasPrefix(text, " ") && strings.Contains(text, "rror") {
 		g.last = clip(text) // all there is if it ends without a result

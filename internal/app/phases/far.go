@@ -281,8 +281,8 @@ func unpushedFar(commits []string) error {
 	if len(commits) == 0 {
 		return nil
 	}
-	return &StateError{Why: fmt.Sprintf("%d of your commits were never pushed, and another machine would not have them "+
-		"(the last is %q): push them first", len(commits), commits[len(commits)-1])}
+	return &StateError{Why: fmt.Sprintf("you never pushed what you committed, and another machine would not have it "+
+		"(%d in all, the last is %q): push first", len(commits), commits[len(commits)-1])}
 }
 
 // Waiting gives the phases that no machine takes, and why.

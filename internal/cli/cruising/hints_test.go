@@ -1,10 +1,14 @@
 package cruising
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,44 +19,133 @@ import (
 	"github.com/cco-dev/cco/internal/term"
 )
 
+// messages gives what the project's own code may say to a person: its texts as they are put together, with X for what
+// is known only when it runs.
+func messages(t *testing.T, each func(path, text string)) {
+	t.Helper()
+	must.Do(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && slices.Contains(tools, d.Name()) {
+			if err == nil {
+				err = fs.SkipDir
+			}
+			return err
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.BinaryExpr:
+				text, isText := folded(n)
+				if isText {
+					each(path, text)
+				}
+				return !isText
+			case *ast.BasicLit:
+				if text, isText := folded(n); isText {
+					each(path, text)
+				}
+			}
+			return true
+		})
+		return nil
+	}))
+}
+
+// tools are packages that speak to tests and to engineers.
+var tools = []string{"bench", "forgetest", "cruisetest", "boxtest", "agenttest", "githubfake", "giteatest", "gittest",
+	"viewtest", "temporaltest", "testdata", "probe", "crash"}
+
+// folded puts a text together.
+func folded(e ast.Expr) (text string, isText bool) {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return folded(e.X)
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		}
+	case *ast.BinaryExpr:
+		left, isLeft := folded(e.X)
+		right, isRight := folded(e.Y)
+		return left + right, e.Op == token.ADD && (isLeft || isRight)
+	}
+	return "X", false
+}
+
 var (
-	hint     = regexp.MustCompile("`(cco [a-z][^`\n]*)`")
-	joined   = regexp.MustCompile("\"\\s*\\+\\s*\"|\" *\\+[^\"\\n]*\\+\\s*\"")
-	hintFlag = regexp.MustCompile(`--[a-z][a-z-]*`)
+	hint     = regexp.MustCompile("\\bcco ([a-z][^`\n;,()]*)")
+	hintFlag = regexp.MustCompile(`(?:^| )--([a-z][a-z-]*)`)
+	word     = regexp.MustCompile(`^[a-z-]+$`)
 )
 
-// Guards against advice to use a flag that the command does not have.
+// Guards against advice to use a command that there is not, or a flag that the command does not have.
 func TestHintsNameFlagsThatTheirCommandsHave(t *testing.T) {
 	streams, _, _ := term.Test("")
 	root := must.Get(cli.Root(streams, Commands))(t)
-	seen := 0
-	must.Do(t, filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
+	commands, flags := 0, 0
+	advised := func(path, said string) {
+		said, _, _ = strings.Cut(said, " -- ")
+		words := strings.Fields(said)
+		if i := slices.IndexFunc(words, func(w string) bool { return !word.MatchString(w) }); i >= 0 {
+			words = words[:i]
 		}
-		text := joined.ReplaceAllString(string(must.Get(os.ReadFile(path))(t)), " ")
-		for _, m := range hint.FindAllStringSubmatch(strings.ReplaceAll(text, " && cco", "`, `cco"), -1) {
-			said, _, _ := strings.Cut(m[1], " -- ")
-			c, _, err := root.Find(strings.Fields(said)[1:])
-			if err != nil || c == root {
-				t.Errorf("%s: no command for %q", path, said)
-				continue
-			}
-			for _, f := range hintFlag.FindAllString(said, -1) {
-				seen++
-				if !has(c, f[2:]) {
-					t.Errorf("%s: %q names %s, which `%s` does not have", path, said, f, c.CommandPath())
-				}
+		c, _, err := root.Find(words)
+		if err != nil || c == root {
+			return
+		}
+		commands++
+		for _, f := range hintFlag.FindAllStringSubmatch(said, -1) {
+			flags++
+			if !has(c, f[1]) {
+				t.Errorf("%s: %q names --%s, which `%s` does not have", path, said, f[1], c.CommandPath())
 			}
 		}
-		return nil
-	}))
-	if seen < 40 {
-		t.Errorf("only %d flags were found in hints: is the pattern still right?", seen)
+	}
+	quoted := regexp.MustCompile("`cco ([a-z-]+(?: [a-z-]+)*)")
+	messages(t, func(path, text string) {
+		for _, m := range hint.FindAllStringSubmatch(text, -1) {
+			for _, said := range regexp.MustCompile(` (?:or|and|&&) `).Split(m[1], -1) {
+				advised(path, strings.TrimPrefix(said, "cco "))
+			}
+		}
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			if c, rest, err := root.Find(strings.Fields(m[1])); err != nil || c == root || c.HasSubCommands() && len(rest) > 0 {
+				t.Errorf("%s: there is no `cco %s`", path, m[1])
+			}
+		}
+		if strings.HasSuffix(path, filepath.Join("cli", "live", "model.go")) && strings.Contains(text, " ID") {
+			advised(path, text) // what a key of the live list runs
+		}
+	})
+	if commands < 200 || flags < 60 {
+		t.Errorf("only %d commands and %d flags were found in hints: are the patterns still right?", commands, flags)
 	}
 }
 
 func has(c *cobra.Command, flag string) bool {
 	c.InitDefaultHelpFlag()
 	return c.Flags().Lookup(flag) != nil || c.InheritedFlags().Lookup(flag) != nil
+}
+
+// Guards against "1 commits": what is counted goes through unit.Count, and only limits, which are large, are written out.
+func TestNothingIsCountedInThePluralAlone(t *testing.T) {
+	counted := regexp.MustCompile(`(\S+ \S+ |\S+ |^)%d (?:more |new |other |of your )*([a-z]+s)\b`)
+	limit := regexp.MustCompile(`\b(than|most|least|between|first|limit of|limit|about|only|over the limit of) $`)
+	seen := 0
+	messages(t, func(path, text string) {
+		for _, m := range counted.FindAllStringSubmatch(text, -1) {
+			seen++
+			if !limit.MatchString(m[1]) && !slices.Contains([]string{"is", "was", "has", "times", "bytes"}, m[2]) {
+				t.Errorf("%s: %q says %q also of one", path, text, m[0])
+			}
+		}
+	})
+	if seen < 10 {
+		t.Errorf("only %d were found: is the pattern still right?", seen)
+	}
 }

@@ -3,13 +3,13 @@ package steps
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // Target brings the branch that a request goes into, and says whether it can be merged.
@@ -129,7 +129,7 @@ func (d *Doer) examineMerges(ctx context.Context, repo *git.Repo, in cruise.Publ
 		}
 	}
 	if more := len(lines) - mostHeld; more > 0 {
-		lines = append(lines[:mostHeld], fmt.Sprintf("merge: and %d more files", more))
+		lines = append(lines[:mostHeld], "merge: and "+unit.Count(more, "more file"))
 	}
 	if len(lines) > 0 {
 		p.Holds = append(p.Holds, cruise.Hold{Kind: "merge", Why: cruise.HoldMerge, Lines: lines})

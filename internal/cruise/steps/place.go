@@ -2,7 +2,6 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // A check is made green by a repair, or by changing what it looks at. While one is red, these places are asked about,
@@ -125,7 +125,7 @@ func holdPlaces(ctx context.Context, repo *git.Repo, since, base string, fresh g
 	}
 	if more := len(p.Holds) - had - mostHeld; more > 0 {
 		p.Holds = append(p.Holds[:len(p.Holds)-more], cruise.Hold{Kind: "settings", Why: cruise.HoldRed,
-			Lines: []string{fmt.Sprintf("tests and settings: %d more files", more)}})
+			Lines: []string{"tests and settings: " + unit.Count(more, "more file")}})
 	}
 	p.Tests = p.Tests[:min(len(p.Tests), mostHeld)]
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/forge"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // once posts something once, as an account of ours.
@@ -128,8 +129,7 @@ func (a *Actor) review(ctx context.Context, number int, r forge.Review) (posted 
 			return a.Calls.Review(ctx, d)
 		})
 	if d.moved > 0 {
-		fallbacks = append(fallbacks, fmt.Sprintf("%d line comments are in the body: their lines are not in the diff",
-			d.moved))
+		fallbacks = append(fallbacks, unit.Count(d.moved, "line comment")+" in the body, because the diff has no such line")
 	}
 	posted.Fallback = strings.Join(fallbacks, "; ")
 	return posted, err

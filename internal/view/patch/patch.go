@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // File is a changed file.
@@ -191,7 +192,7 @@ func (r *reader) read(text string) (f File, name string) {
 		f.Found = append(f.Found, r.found.rest(f.Path)...)
 	}
 	if unseen > 0 {
-		f.unseen(fmt.Sprintf("%d more lines of its patch are not shown here", unseen))
+		f.unseen(unit.Count(unseen, "more line") + " of its patch not shown here")
 	}
 	return f, name
 }

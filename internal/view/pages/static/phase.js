@@ -211,7 +211,7 @@ function Findings({list}) {
                 <div class="note">
                   <p class="m s">
                     ${f.who}, ${trusts[f.trust] || f.trust}
-                    ${f.reopened ? `, came back ${f.reopened} times` : ''}
+                    ${f.reopened ? `, came back ${count(f.reopened, 'time')}` : ''}
                   </p>
                   <div class="words"><${Words} of=${f.words} /></div>
                   ${f.commit && html`
