@@ -14,6 +14,7 @@ import (
 type deed struct {
 	key, word      string
 	session, phase string // "" if it can't be done with one
+	live           string // with a session that has not ended, if that is another
 	asks           string // what to type first: it becomes the last argument
 	sure           string // where the command itself does not ask: what it is about to do
 	back           bool   // there is nothing to read afterwards
@@ -23,16 +24,17 @@ type deed struct {
 const id, text = "ID", "TEXT"
 
 var deeds = []deed{
-	{key: "enter", word: "attach", session: "box attach ID", phase: "cruise logs ID --follow", back: true},
+	{key: "enter", word: "attach", session: "box logs ID", live: "box attach ID", phase: "cruise logs ID --follow",
+		back: true},
 	{key: "d", word: "diff", session: "box diff ID", phase: "cruise status ID"},
 	{key: "o", word: "output", session: "box logs ID", phase: "cruise logs ID"},
 	{key: "t", word: "take", session: "box pull ID"},
 	{key: "a", word: "answer", session: "answer --detach -- ID TEXT", phase: "cruise fix ID --comment TEXT",
 		asks: "Your answer"},
-	{key: "s", word: "say", session: "box say -- ID TEXT", phase: "cruise fix ID --comment TEXT", asks: "Say"},
+	{key: "s", word: "say", live: "box say -- ID TEXT", phase: "cruise fix ID --comment TEXT", asks: "Say"},
 	{key: "g", word: "go on", session: "box push --detach --continue ID", phase: "cruise resume ID"},
 	{key: "l", word: "later", session: "attention --later ID", phase: "attention --later ID", back: true},
-	{key: "k", word: "kill", session: "box kill ID", phase: "cruise pause ID", sure: "End its agent"},
+	{key: "k", word: "kill", live: "box kill ID", phase: "cruise pause ID", sure: "End its agent"},
 	{key: "x", word: "throw away", session: "box prune ID --force", phase: "cruise cleanup ID --force",
 		sure: "Throw its work away"},
 }
@@ -200,6 +202,9 @@ func (m *model) press(key, typed string) {
 		m.news = "choose one first, with the arrow keys"
 	case d.words(rows[on]) == "":
 		m.news = "`" + d.word + "` is for sessions"
+		if d.live != "" {
+			m.news = "nothing of session " + rows[on].ID + " is running"
+		}
 	case d.asks != "", d.sure != "":
 		m.ask = &question{deed: d, about: rows[on]}
 	default:
@@ -232,16 +237,20 @@ func (m *model) reply(key, typed string) {
 }
 
 func (d deed) words(l session.Listed) string {
-	if l.Phase {
+	switch {
+	case l.Phase:
 		return d.phase
+	case d.live != "" && l.Live:
+		return d.live
 	}
 	return d.session
 }
 
 // do leaves the list for a command.
 func (m *model) do(d deed, l session.Listed, typed string) {
-	c := &command{back: d.back}
-	for word := range strings.FieldsSeq(d.words(l)) {
+	words := d.words(l)
+	c := &command{back: d.back && (d.live == "" || words != d.session)}
+	for word := range strings.FieldsSeq(words) {
 		switch word {
 		case id:
 			word = l.ID

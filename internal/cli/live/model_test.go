@@ -12,7 +12,8 @@ import (
 )
 
 func listed(id string, kind session.NeedKind) session.Listed {
-	return session.Listed{Need: session.Need{ID: id, Kind: kind, Since: time.Now(), Repo: "/r", Title: "Title of " + id}}
+	return session.Listed{Need: session.Need{ID: id, Kind: kind, Since: time.Now(), Repo: "/r", Title: "Title of " + id},
+		Live: true}
 }
 
 func with(ids ...string) *model {
@@ -145,6 +146,29 @@ func TestPhasesHaveCommandsOfTheirOwn(t *testing.T) {
 		m.take(state{list: []session.Listed{l}})
 		if got := press(m, key); got != want {
 			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+}
+
+// Guards against questions and commands that can only end with an error, because the session has ended.
+func TestWhatHasEndedIsOnlyLookedAt(t *testing.T) {
+	for _, live := range []bool{true, false} {
+		for key, want := range map[string][2]string{"enter": {"box|logs|a", "box|attach|a"}, "k": {"", "box|kill|a"},
+			"t": {"box|pull|a", "box|pull|a"}} {
+			m := &model{}
+			l := listed("a", session.NeedPull)
+			l.Live = live
+			m.take(state{list: []session.Listed{l}})
+			at := map[bool]int{true: 1}[live]
+			if got := press(m, key, "y"); got != want[at] {
+				t.Errorf("%s, live %v: %q, want %q", key, live, got, want[at])
+			}
+			if m.leave == nil != strings.Contains(m.news, "nothing of session a is running") {
+				t.Errorf("%s, live %v: it says %q", key, live, m.news)
+			}
+			if key == "enter" && m.leave.back != live {
+				t.Errorf("live %v: it comes back at once: %v", live, m.leave.back)
+			}
 		}
 	}
 }
