@@ -174,7 +174,7 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 // room refuses one session too many.
 func (d *desk) room(ctx context.Context, again string) error {
 	if again == "" && len(d.mine) >= maxMine {
-		return fmt.Errorf("%d sessions were started, which is the most", maxMine)
+		return fmt.Errorf("no more than %d sessions can be started", maxMine)
 	}
 	live := 0
 	for id := range d.mine {
@@ -183,7 +183,7 @@ func (d *desk) room(ctx context.Context, again string) error {
 		}
 	}
 	if live >= maxLive {
-		return fmt.Errorf("%d sessions are at work, which is the most: wait for one", maxLive)
+		return fmt.Errorf("no more than %d sessions can be at work: wait for one", maxLive)
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func (s *server) add(t *talk) error {
 		}
 		was.close()
 	} else if len(s.talks) >= maxTalks {
-		return fmt.Errorf("%d conversations are open: close the editor's others", maxTalks)
+		return fmt.Errorf("no more than %d conversations can be open: close the editor's others", maxTalks)
 	}
 	s.talks[t.id] = t
 	return nil

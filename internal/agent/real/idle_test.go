@@ -53,7 +53,7 @@ func idleAtItsPrompt(t *testing.T, name string) {
 }
 
 // Guards against a real program that does not end at its prompt when its work is pulled, or takes what is said to it
-// for a line that nobody has entered.
+// for a line that nobody has entered; and against one whose screen begins with pages of cco's rules, or that has none.
 func TestAgentsAtTheirPromptsAreToldAndPulled(t *testing.T) {
 	for _, name := range append([]string{slow}, agents...) {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +64,12 @@ func TestAgentsAtTheirPromptsAreToldAndPulled(t *testing.T) {
 				return strings.Contains(w.run(0, "box", "sessions"), " "+name+" ") && w.session(w.newestID()).State == "idle"
 			}
 			w.waitFor("its prompt", idle)
+			if strings.Contains(k.shown(), "SANDBOX RULES") || strings.Contains(k.shown(), "You are alone") {
+				t.Errorf("cco's rules are on its screen:\n%q", k.shown())
+			}
+			if !w.model.Saw("SANDBOX RULES") || !w.model.Saw("You are alone") {
+				t.Error("its model never saw cco's rules")
+			}
 			_, _ = k.WriteString("\x1b[93;5u") // Ctrl-], as kitty sends it
 			_ = k.cmd.Wait()
 			id := w.newestID()

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 2<<20)) }
@@ -136,7 +137,8 @@ func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
 	}
 	row("reviewing", "%s", st.Domain())
 	row("round", "%d of %d", st.Round, st.Spec.MaxRounds)
-	row("cost", "%s of $%.2f, %d tokens", dollars(st.Spent.Cost, st.Spent.Estimate), st.Spec.MaxCost, st.Spent.Tokens)
+	row("cost", "%s of $%.2f, %s", dollars(st.Spent.Cost, st.Spent.Estimate), st.Spec.MaxCost,
+		unit.Count(st.Spent.Tokens, "token"))
 	row("findings", "%s", findingWords(st))
 	for _, f := range st.Ledger.OpenOnes() {
 		row("", "%s  %s", f.ID, clip(f.Text))
@@ -145,8 +147,8 @@ func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
 		row("", "%s: %s", j.Domain, cmp.Or(string(j.Verdict), "failed: "+clip(j.Failure)))
 	}
 	for _, h := range st.Inbox.Held {
-		row("waits for you", "%s by %s (%s), %d characters: %s", h.ID, h.Author, cmp.Or(h.Why, "may not write here"),
-			len([]rune(h.Body)), clip(h.Body))
+		row("waits for you", "%s by %s (%s), %s: %s", h.ID, h.Author, cmp.Or(h.Why, "may not write here"),
+			unit.Count(len([]rune(h.Body)), "character"), clip(h.Body))
 	}
 	if len(st.Inbox.Held) > 0 {
 		row("", "read all of it with --json, or on the pull request, before `cco cruise fix --accept ID`")
@@ -155,7 +157,7 @@ func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
 		row("remark", "%s by %s: %s (`cco cruise fix --accept %[1]s` makes it work)", c.ID, c.Author, clip(c.Body))
 	}
 	if st.Inbox.Dropped > 0 {
-		row("", "and %d older ones, which only the pull request has", st.Inbox.Dropped)
+		row("", "and %d older, which only the pull request has", st.Inbox.Dropped)
 	}
 	row("to know", "%s", st.Outbox.Kinds)
 	row("checks", "%s", checkWords(st))

@@ -160,7 +160,11 @@ func TestWhatHasEndedIsOnlyLookedAt(t *testing.T) {
 			l.Live = live
 			m.take(state{list: []session.Listed{l}})
 			at := map[bool]int{true: 1}[live]
-			if got := press(m, key, "y"); got != want[at] {
+			got := press(m, key)
+			if m.ask != nil {
+				got = press(m, "y")
+			}
+			if got != want[at] {
 				t.Errorf("%s, live %v: %q, want %q", key, live, got, want[at])
 			}
 			if m.leave == nil != strings.Contains(m.news, "nothing of session a is running") {

@@ -147,7 +147,7 @@ func (t *taking) look(ctx context.Context) (err error) {
 		}
 	}
 	if moved > maxBranches {
-		return fmt.Errorf("%d branches moved, and %d are the most", moved, maxBranches)
+		return fmt.Errorf("more than %d branches moved", maxBranches)
 	}
 	reached, err := t.user.Reachable(ctx, tips, passing+"*")
 	if err != nil {

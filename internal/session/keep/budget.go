@@ -9,6 +9,7 @@ import (
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // share is a session's part in a budget that it has in common with others, whose keepers are other processes.
@@ -81,7 +82,7 @@ func (b *share) Settle(hold int64, spent broker.Spend) {
 }
 
 func reachedBudget(b store.Budget) session.Reached {
-	words := fmt.Sprintf("the budget of %d tokens that it shares is reached", b.Limit.Tokens)
+	words := "the budget of " + unit.Count(b.Limit.Tokens, "token") + " that it shares is reached"
 	if b.Limit.Cost > 0 && b.Spent.Cost >= b.Limit.Cost {
 		words = fmt.Sprintf("the budget of $%.2f that it shares is reached", b.Limit.Cost)
 	}

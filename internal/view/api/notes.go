@@ -128,7 +128,7 @@ func remark(ctx context.Context, j *job, in Remark) error {
 		case len(in.File)+len(in.Code)+len(in.Text)+len(in.Mark) > mostRemark:
 			return app.Usagef("a comment has %d bytes at most", mostRemark)
 		case len(n.Remarks) >= mostRemarks:
-			return app.Usagef("there are %d comments already: send them", mostRemarks)
+			return app.Usagef("there are no more than %d comments at once: send them", mostRemarks)
 		}
 		in.ID, in.At, in.Late = session.NewID(), j.Now().UTC(), false
 		n.Remarks = append(n.Remarks, in)
