@@ -42,7 +42,8 @@ turn ended; echo RESTING; read -r line; exit 3
 // asking has no hooks. It asks its model, and then runs a tool until there is a file.
 const asking = standIn + `curl -sS --noproxy '*' -H "x-api-key: $ANTHROPIC_API_KEY" \
 	-H 'content-type: application/json' \
-	-d '{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"go"}]}' \
+	-d '{"model":"claude-opus-5-5","max_tokens":9000,"messages":[{"role":"user","content":"go"}],
+		"tools":[{"name":"Bash","input_schema":{"type":"object"}}]}' \
 	"$ANTHROPIC_BASE_URL/v1/messages" >/dev/null
 echo WORKING; sh -c 'until test -e "$CCO_EXCHANGE/go"; do sleep 0.1; done; :'
 echo RESTING; read -r line
@@ -242,7 +243,7 @@ func TestAnAgentThatWaitsToTryAgainIsNotIdle(t *testing.T) {
 	d.write("data/cco/exchange/"+tries+"/go", "")
 	id := d.pushes("WORKING")
 	d.await("what it has cost", func() bool {
-		return strings.HasPrefix(d.tmux("display", "-p", "#{pane_title}"), "cco "+id+" running $0.")
+		return strings.HasPrefix(d.tmux("display", "-p", "#{pane_title}"), "cco "+id+" running $0.0")
 	})
 	d.leaves()
 	d.write("data/cco/exchange/"+id+"/go", "")

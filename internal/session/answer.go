@@ -75,8 +75,8 @@ func (s HandOff) Answer(ctx context.Context, id string, write func(question stri
 // deliverAnswer gives the answer to an agent that is still running and looks for it.
 func (s HandOff) deliverAnswer(rec store.Session, text string) error {
 	if s.OnTerminal(rec.ID) {
-		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box attach " +
-			rec.ID + "`"}
+		return &StateError{ID: rec.ID, State: rec.State, Why: "it has a terminal, answer there: `cco box say " +
+			rec.ID + " TEXT`, or `cco box attach " + rec.ID + "`"}
 	}
 	if _, err := os.Lstat(filepath.Join(s.Exchange(rec.ID), inside.AnswerFile)); !errors.Is(err, os.ErrNotExist) {
 		return &StateError{ID: rec.ID, State: rec.State, Why: "it was answered already, and has not taken it yet"}

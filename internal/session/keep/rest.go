@@ -60,9 +60,10 @@ func (r *rest) look(now time.Time, busy, hook bool) (changed bool) {
 func (r *rest) turn(now time.Time) { r.resting, r.escaped, r.busy = false, time.Time{}, now }
 
 // atPrompt says that the agent sits at its prompt, and has asked nothing. The caller holds the mutex.
-func (k *keeper) atPrompt() bool {
-	return !k.asks && (k.turns.seen != nil && !k.turns.atWork || k.rest.resting)
-}
+func (k *keeper) atPrompt() bool { return !k.asks && k.sits() }
+
+// sits says that the agent's turn is over, whatever it has asked in it. The caller holds the mutex.
+func (k *keeper) sits() bool { return k.turns.seen != nil && !k.turns.atWork || k.rest.resting }
 
 // takeTurn notes what the agent's hook says.
 func (k *keeper) takeTurn(ctx context.Context, conversation string, ended bool) {

@@ -40,14 +40,14 @@ func (k *keeper) listens() bool {
 		return false
 	}
 	a, err := k.Agents.Find(k.rec.Agent)
-	return k.atPrompt() || err == nil && a.Row.Steered && (k.turns.seen != nil || !k.rest.last.Time.IsZero())
+	return k.sits() || err == nil && a.Row.Steered && (k.turns.seen != nil || !k.rest.last.Time.IsZero())
 }
 
 // typeSaid types the first of what waits to be said, as a terminal pastes it. The rest follows at the next look or
 // turn. The caller holds the mutex.
 func (k *keeper) typeSaid() {
 	now := time.Now()
-	if !k.atPrompt() || k.writer != nil { // it has begun, or somebody else sees to it
+	if !k.sits() || k.writer != nil { // it has begun, or somebody else sees to it
 		k.enters = 0
 	}
 	if k.enters > 0 && k.listens() && !now.Before(k.pasted.Add(enterAgain)) {

@@ -30,7 +30,7 @@ func TestWhatIsSaidIsTypedWhereTheAgentListens(t *testing.T) {
 		k.turns.take("a", true)
 		says("at its prompt", true)
 		k.asks = true
-		says("with a question of its own", steered)
+		says("at its prompt with a question", true)
 		k.asks, k.closing = false, true
 		says("that was asked to leave", false)
 	}
@@ -38,7 +38,7 @@ func TestWhatIsSaidIsTypedWhereTheAgentListens(t *testing.T) {
 	if k.rest.last = (broker.Entry{Time: time.Unix(1, 0)}); !k.listens() {
 		t.Error("an agent without a hook that has asked its model is taken for one that is starting")
 	}
-	k.rec.Agent, k.pty, k.clock = "gemini", nil, systemClock{}
+	k.rec.Agent, k.pty = "gemini", nil
 	if answer := k.say([]byte("x")); answer != session.SaidLater || len(k.said) != 1 {
 		t.Errorf("%q, and %d words wait", answer, len(k.said))
 	}
