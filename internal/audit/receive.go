@@ -133,5 +133,5 @@ func (r *receiver) settle() error {
 		return nil
 	}
 	return r.log.Add(Entry{Session: r.session, Kind: Dropped,
-		Reason: "reported, but not written down: " + unit.Count(r.dropped, "more denial")})
+		Reason: unit.Count(r.dropped, "more denial") + ", reported and not written down"})
 }

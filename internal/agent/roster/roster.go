@@ -43,6 +43,7 @@ var rows = [...]Row{
 	},
 	{
 		Name: "codex", Programs: []string{"codex"}, Provider: "openai", Chatter: []string{"ab.chatgpt.com"},
+		Early: []string{"raw.githubusercontent.com"}, // for a tip
 		Package: Package{Name: "@openai/codex", Version: "0.166.0", Oldest: "0.160.0", Models: []string{"gpt-6.1-sol"},
 			Programs: []string{"@openai/codex-{machine}/vendor/*/bin/codex"}},
 		Homes:        []Home{{"CODEX_HOME", ".codex"}},

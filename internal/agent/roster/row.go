@@ -24,6 +24,8 @@ type Row struct {
 	Provider string // whose model it asks, by the broker's name, "" for any
 	// Chatter are hosts that it alone asks for, by itself, for updates and telemetry: it misses nothing if it is refused.
 	Chatter []string
+	// Early are such hosts that it asks for only before its first turn: later somebody may miss something.
+	Early []string
 
 	// Homes are the directories that a variable can put elsewhere.
 	Homes        []Home

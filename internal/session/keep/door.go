@@ -78,7 +78,8 @@ func (m *doorman) entry(e broker.Entry) {
 	case e.Kind == broker.KindModel && e.Decision == broker.Failed:
 		m.model = e.Error
 		m.once(session.KindDoor, e.Error)
-	case e.Decision == broker.Refused && slices.Contains(m.agent.Chatter, e.Allow):
+	case e.Decision == broker.Refused && (slices.Contains(m.agent.Chatter, e.Allow) ||
+		!m.asked && slices.Contains(m.agent.Early, e.Allow)):
 		m.once(session.KindNote, "refused, and harmless: what "+m.agent.Name+" asks for by itself, for updates and telemetry")
 	case e.Decision == broker.Refused && e.Allow != "":
 		m.once(session.KindDoor, fmt.Sprintf("a connection was refused: %s; `cco box net allow %s --box %s` would allow it",
