@@ -17,84 +17,103 @@ import (
 // RepoFile is the name of the settings that a repository carries at its root.
 const RepoFile = ".cco.toml"
 
-// Config is the result of all sources. Each command applies its flags to it.
+// Config is the result of all sources. Each command applies its flags to it. The tags of a field are its setting:
+//
+//	toml    its name in files, below that of the struct that it is in
+//	env     the variable that overrides files
+//	about   what it is for, in a few words
+//	as      how it is written, where its type doesn't say that (forms)
+//	of      the list that it is a word of (lists)
+//	each    the list of the names that a map has entries for (lists)
+//	tighten how far an untrusted repository may change it (tighteners); not at all without one
+//	only    "user" where no repository makes it, trusted or not: it says what is run or where keys go
+//
+// The order is that of help.
 type Config struct {
-	Box    Box
-	Agent  Agent
-	Push   Push
-	Pull   Pull
-	Notify Notify
+	Box    Box                 `toml:"box"`
+	Agent  Agent               `toml:"agent"`
+	Agents map[string]OwnAgent `toml:"agents" about:"agents of your own that speak the Agent Client Protocol, a table for each" only:"user"`
+	Push   Push                `toml:"push"`
+	Pull   Pull                `toml:"pull"`
 
-	Graveyard Graveyard
+	Graveyard Graveyard `toml:"graveyard" only:"user"`
+	Notify    Notify    `toml:"notify"`
+	Terminal  Terminal  `toml:"terminal" only:"user"`
 
-	Guard  Guard
-	Limits Spending
-	MCP    Shared
-	Cruise Cruise
-	Engine Engine
-	Worker Worker
+	Guard  Guard    `toml:"guard"`
+	Cruise Cruise   `toml:"cruise"`
+	Engine Engine   `toml:"engine" only:"user"`
+	Worker Worker   `toml:"worker" only:"user"`
+	View   View     `toml:"view"`
+	MCP    Shared   `toml:"mcp"`
+	Limits Spending `toml:"limits"`
 
-	Terminal Terminal
+	Network Network `toml:"network"`
+	// Keys of models, and Gateways to them, by the names of their providers.
+	Keys map[string]Key `toml:"keys" as:"model key" each:"provider" about:"where the key for %s is: env, file, keyring or command" only:"user"`
 
-	View     View
-	Network  Network
-	Keys     map[string]Key    // of models, by the name of their provider
-	Gateways map[string]string // to them
-	Agents   map[string]OwnAgent
+	Gateways map[string]string `toml:"gateways" each:"provider" as:"url" about:"the address of a gateway to %s, or of a model that speaks as it does" only:"user"`
 }
 
 // OwnAgent is an agent of the user's own that speaks the Agent Client Protocol.
 type OwnAgent struct {
-	NPM        []string // packages with their exact versions
-	ACP        []string // what is started
-	Provider   string   // whose model it asks
-	Env, Files map[string]string
-	Mode       string
-	Model      string
+	ACP      []string          `toml:"acp"` // what is started
+	Env      map[string]string `toml:"env" as:"named"`
+	Files    map[string]string `toml:"files"`
+	Mode     string            `toml:"mode"`
+	Model    string            `toml:"model"`
+	NPM      []string          `toml:"npm"`      // packages with their exact versions
+	Provider string            `toml:"provider"` // whose model it asks
 }
 
 // View says how the page is served.
 type View struct {
-	Hosts []string // further names under which browsers reach it, by tunnels of the user's own
+	Hosts []string "toml:\"hosts\" about:\"names of tunnels under which browsers reach the page of `cco view`\""
 }
 
 // Cruise says how phases are run.
 type Cruise struct {
-	Model string   // that names phases; "" is a small one of the planner's provider
-	Bots  []string // accounts on forges that are programs, and give no work
-
-	PollMin, PollMax time.Duration // how often a phase looks at its request: 5 seconds to 300 where they are 0
+	Model string `toml:"model" env:"CCO_CRUISE_MODEL" about:"the model that names phases; by default a small one"`
+	// How often a phase looks at its request: 5 seconds to 300 where they are 0.
+	PollMin time.Duration `toml:"poll_min" about:"how soon a phase looks at its request again after news; by default 5s"`
+	PollMax time.Duration `toml:"poll_max" about:"how long it waits at most without news; by default 5m"`
+	Bots    []string      `toml:"bots" about:"accounts on forges that are programs, and give no work"`
 }
 
 // Engine says where phases live.
 type Engine struct {
-	Temporal  string // host:port of the service that gives phases to machines; "" runs them here
-	Namespace string
-	APIKey    Key           // where the service's key is
-	CA        string        // file of the authority that vouches for it; "" is those of the system
-	Cert, Own string        // files of the certificate that this machine shows, and its key
-	Accept    []string      // weaker connections that the user has accepted by name
-	Heartbeat time.Duration // how long a machine may be silent before others go on with its phases
+	// Temporal is host:port of the service that gives phases to machines; "" runs them here.
+	Temporal string `toml:"temporal" as:"address" about:"the Temporal service that gives phases to machines, as host:port; by default none"`
+
+	Namespace string   `toml:"namespace" about:"the namespace of phases there"`
+	APIKey    Key      `toml:"api_key" about:"where the key of an account there is: env, file, keyring or command"`
+	CA        string   `toml:"ca" as:"file" about:"a file with the authority that vouches for the service; by default those of the system"`
+	Cert      string   `toml:"cert" as:"file" about:"a file with the certificate that this machine shows it"`
+	Own       string   `toml:"cert_key" as:"file" about:"a file with the key of that certificate"`
+	Accept    []string `toml:"accept" of:"connection" about:"weaker connections to it that you accept by name"`
+
+	Heartbeat time.Duration `toml:"heartbeat" as:"heartbeat" about:"how long a machine may be silent before others go on with its phases"`
 }
 
 // Worker says which of the phases that machines share this one takes.
 type Worker struct {
-	Name   string   // of the machine; "" is one that is made of its host's name
-	Slots  int      // how many it holds at most
-	Labels []string // names of the user's for what it has, such as gpu
+	Name   string   `toml:"name" as:"label" about:"the name of this machine among those that share phases; by default its host's"`
+	Slots  int      `toml:"slots" about:"how many phases that machines share this one holds at most"`
+	Labels []string "toml:\"labels\" as:\"labels\" about:\"names for what this machine has, which `cco cruise start --on` asks for\""
 }
 
 // Box says how boxes are made, and which one is the default.
 type Box struct {
-	Backend string // "" is the one that suits the machine
-	Name    string
-	Mounts  []Mount
-	Caches  []string // slash-separated, below home
-	Seed    []string // caches that start as copies of the user's own
-	Env     []string // KEY=value, sorted
-	Setup   []string // shell commands
-	Limits  Limits
-	Accept  []string // weaker modes that the user has accepted by name
+	Backend string `toml:"backend" env:"CCO_BACKEND" of:"backend" tighten:"backend" about:"what isolates boxes; by default what suits the machine"`
+	// Name can't even be one of a box that looks tighter: boxes of other names may have been created with anything.
+	Name   string   `toml:"name" env:"CCO_BOX" about:"the box that commands mean if none is named"`
+	Mounts []Mount  `toml:"mounts" tighten:"mounts" about:"directories that boxes see at the same path, read-only without :rw"`
+	Caches []string `toml:"caches" as:"caches" tighten:"fewer" about:"directories below home that last as long as the box"` // slash-separated, below home
+	Seed   []string `toml:"seed" as:"caches" tighten:"fewer" about:"caches that start as copies of yours"`
+	Env    []string `toml:"env" as:"variables" about:"variables in boxes"` // KEY=value, sorted
+	Setup  []string `toml:"setup" about:"shell commands that provision a box"`
+	Accept []string `toml:"accept" tighten:"fewer" about:"weaker modes of isolation that you accept by name"`
+	Limits Limits   `toml:"limits"`
 
 	Own box.Values // of backends' own settings
 }
@@ -107,69 +126,69 @@ type Mount struct {
 
 // Limits bound one run. Zero is the box's default. The type converts to box.Limits.
 type Limits struct {
-	Memory int64
-	Procs  int
-	Time   time.Duration
+	Memory int64         `toml:"memory" tighten:"within" about:"memory of one run"`
+	Procs  int           `toml:"procs" tighten:"within" about:"processes of one run"`
+	Time   time.Duration `toml:"time" tighten:"within" about:"time of one run"`
 }
 
 // Agent says which agent carries out a plan, and with which model ("" is the agent's own default).
 type Agent struct {
-	Default string
-	Model   string
+	Default string `toml:"default" env:"CCO_AGENT" as:"string" of:"agent" about:"the agent that carries out plans"`
+	Model   string `toml:"model" env:"CCO_MODEL" about:"its model; by default the agent's own choice"`
 }
 
-// Push holds the settings of `cco box push`.
+// Push holds the settings of `cco box push`. Zero bounds nothing.
 type Push struct {
-	Timeout  time.Duration // of the agent's whole run; 0 is none
-	Depth    int           // commits of history that are sent; 0 is all
-	Headless bool
-	// IdleTimeout ends an agent that is silent for so long; 0 is never.
-	IdleTimeout time.Duration
-	// MaxWait is how long one run may wait, in all, for a model that is down or a limit that resets.
-	MaxWait time.Duration
+	Timeout  time.Duration `toml:"timeout" env:"CCO_PUSH_TIMEOUT" tighten:"smaller" about:"end an agent after this time"`
+	Depth    int           `toml:"depth" tighten:"smaller" about:"how many commits of history are sent; by default all"`
+	Headless bool          `toml:"headless" about:"run agents without a terminal"`
+
+	IdleTimeout time.Duration `toml:"idle_timeout" as:"endless" tighten:"smaller" about:"end an agent of which nothing is heard for this time"`
+	MaxWait     time.Duration `toml:"max_wait" tighten:"smaller" about:"how long a run waits in all for a model that fails"`
 }
 
 // Terminal says what agents may do on the user's own terminal, and which key leaves them.
 type Terminal struct {
-	Clipboard bool // agents may write it
-	DetachKey vt.Key
+	Clipboard bool   `toml:"clipboard" about:"let agents write your clipboard"`
+	DetachKey vt.Key `toml:"detach_key" about:"the key that leaves an agent's terminal"`
 }
 
 // Spending bounds what agents may use of their models: one run of a session, and all of them in a day. Zero is no
 // bound.
 type Spending struct {
-	RunCost   float64 // dollars
-	RunTokens int64
-	DayCost   float64
-	DayTokens int64
+	RunCost   float64 `toml:"run_cost" tighten:"smaller" about:"dollars that one run may cost"`
+	RunTokens int64   `toml:"run_tokens" as:"tokens" tighten:"smaller" about:"tokens that one run may use"`
+	DayCost   float64 `toml:"day_cost" tighten:"smaller" about:"dollars that all runs of a day may cost"`
+	DayTokens int64   `toml:"day_tokens" as:"tokens" tighten:"smaller" about:"tokens that all runs of a day may use"`
 }
 
 // Shared bounds what sessions may use together. Zero is no bound.
 type Shared struct {
-	Cost   float64 // dollars
-	Tokens int64
+	Cost   float64 "toml:\"cost\" tighten:\"smaller\" about:\"dollars that all sessions together may cost which one `cco mcp` starts\""
+	Tokens int64   `toml:"tokens" as:"tokens" tighten:"smaller" about:"tokens that they may use"`
 }
 
 // Pull holds the settings of `cco box pull`.
 type Pull struct {
-	Timeout   time.Duration
-	Interval  time.Duration
-	MaxBundle int64 // bytes
-	MaxBlob   int64 // bytes, of one file
-	Policy    gate.Policy
+	Timeout   time.Duration `toml:"timeout" env:"CCO_PULL_TIMEOUT" tighten:"smaller" about:"how long a pull waits for a session"`
+	Interval  time.Duration `toml:"interval" env:"CCO_PULL_INTERVAL" about:"how often a pull looks"`
+	MaxBundle int64         `toml:"max_bundle" tighten:"smaller" about:"the most that a session may bring"`
+	MaxBlob   int64         `toml:"max_blob" tighten:"smaller" about:"the largest file that a session may bring"`
+
+	Policy gate.Policy // its fields are settings of a pull too
 }
 
 // Graveyard says for how long what was removed stays.
 type Graveyard struct {
-	Days int   // 0 keeps nothing
-	Size int64 // bytes
+	Days int   `toml:"days" as:"days" about:"how many days what was removed stays; 0 keeps nothing"`
+	Size int64 `toml:"size" about:"how much room that may take; what exists nowhere else is never removed for it"`
 }
 
 // Notify says what happens when a session ends or waits for its user.
 type Notify struct {
-	OnDone    Command
-	OnWaiting Command
-	Bell      bool
+	OnDone    Command `toml:"on_done" about:"a command to run when a session ends"`
+	OnWaiting Command `toml:"on_waiting" about:"a command to run when a session asks"`
+	Bell      bool    `toml:"bell" about:"ring the terminal's bell"`
 }
 
 // The ways in which git is bound to the workspace.
@@ -177,16 +196,6 @@ const (
 	gitEnvWrapper = "wrapper" // the same where the kernel does not hold, with a git first on PATH that frees calls
 	GitEnvPlain   = "plain"   // GIT_DIR and GIT_WORK_TREE in the agent's environment, in every box
 )
-
-// Guard holds the settings of the guard.
-type Guard struct {
-	GitEnv string
-	// Show names variables and paths of the user's that a cage shows, such as a login that an agent is to have.
-	Show []string
-	// Sockets names agents of keys whose sockets a cage shows.
-	Sockets []string
-	Cage    string // what holds an agent in a cage
-}
 
 // cageAuto is the best cage that a machine has.
 const cageAuto = "auto"
@@ -196,6 +205,38 @@ func Cages() []string { return []string{cageAuto, "namespaces", "landlock", "sea
 
 // Sockets are the agents of keys that a cage can show.
 func Sockets() []string { return []string{"ssh-agent"} }
+
+// Guard holds the settings of the guard.
+type Guard struct {
+	// Neither way is tighter than the other: one holds in more cases, the other breaks what agents need.
+	GitEnv  string   `toml:"git_env" of:"way" about:"how git is bound to the workspace: plain sets GIT_DIR and GIT_WORK_TREE in every box"`
+	Show    []string `toml:"show" about:"variables and paths of yours that an agent in a cage sees, such as GH_TOKEN or ~/.config/gh"`
+	Sockets []string `toml:"sockets" of:"socket" about:"agents of keys whose sockets an agent in a cage reaches"`
+	Cage    string   `toml:"cage" of:"cage" about:"what holds an agent in a cage; by default the best that there is"`
+}
+
+// Network says what may leave a box.
+type Network struct {
+	Mode  string   `toml:"mode" env:"CCO_NETWORK" of:"mode" tighten:"mode" about:"what may leave boxes"` // "" is allowlist
+	Allow []string `toml:"allow" tighten:"fewer" about:"hosts that every box may reach"`                 // rules, in the broker's words
+	Sets  []string `toml:"sets" of:"set" tighten:"fewer" about:"tools whose hosts every box may reach"`
+
+	RecordBodies bool `toml:"record_bodies" tighten:"record" about:"record the text of model requests too"`
+}
+
+// Key says where a model's key is. Exactly one of its sources is set; the zero value has none.
+type Key struct {
+	Env     string  `toml:"env" as:"variable"`
+	File    string  `toml:"file" as:"file"` // absolute
+	Keyring string  `toml:"keyring"`
+	Command Command `toml:"command"`
+	Bearer  bool    `toml:"bearer"` // it travels as Authorization: Bearer
+}
+
+// IsZero says whether nothing was set.
+func (k Key) IsZero() bool {
+	return k.Env == "" && k.File == "" && k.Keyring == "" && len(k.Command.Args()) == 0
+}
 
 // Command is a program that the user named: as argv, or as a line of shell.
 type Command struct {

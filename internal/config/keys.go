@@ -1,212 +1,164 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/gate"
-	"github.com/cco-dev/cco/internal/vt"
 )
 
-// key is one setting: its name in the file, what it is for, how its value is read and shown, and how far an untrusted
-// repository may change it.
+// key is one setting, made of a field of Config and its tags.
 type key struct {
 	name  string
 	env   string // the variable that overrides the files, if there is one
-	about string // in a few words, for help
-	value
-	// tighten applies the parts of want that are tighter than c, and says what it left out, "" for nothing. It is nil if
-	// the key can't be compared, or only the user may set it.
-	tighten func(c *Config, want Config, s Sources) string
+	about string
+	words []string // the values that there are, or that make sense
+	form  form
+
+	field    []int  // in Config
+	entry    string // of the map that the field is, if the setting is one of its entries
+	tighten  tightener
+	userOnly bool
+}
+
+// set reads a value and puts it into c.
+func (k key) set(c *Config, value any, home string) error {
+	v, err := k.form.read(value, home)
+	if err == nil {
+		k.put(c, v)
+	}
+	return err
+}
+
+func (k key) put(c *Config, v any) {
+	field := reflect.ValueOf(c).Elem().FieldByIndex(k.field)
+	if k.entry == "" {
+		field.Set(reflect.ValueOf(v))
+		return
+	}
+	entries := reflect.MakeMap(field.Type()) // the old one may be another Config's too
+	for name, v := range field.Seq2() {
+		entries.SetMapIndex(name, v)
+	}
+	entries.SetMapIndex(reflect.ValueOf(k.entry), reflect.ValueOf(v))
+	field.Set(entries)
+}
+
+func (k key) of(c *Config) reflect.Value {
+	v := reflect.ValueOf(c).Elem().FieldByIndex(k.field)
+	if k.entry != "" {
+		v = v.MapIndex(reflect.ValueOf(k.entry))
+	}
+	return v
+}
+
+// get is the value as a file says it, nil if nothing is set.
+func (k key) get(c *Config) any { return k.form.shown(k.of(c)) }
+
+// lists are the words that settings are made of. The tightest mode of the network comes first.
+func lists(backends []box.Backend) map[string][]string {
+	return map[string][]string{
+		"agent":      agents(),
+		"backend":    names(backends),
+		"cage":       Cages(),
+		"connection": {Plaintext},
+		"kind":       texts(gate.Kinds()).([]string),
+		"mode":       networkModes(),
+		"provider":   {"anthropic", "gemini", "openai"},
+		"set":        {"cargo", "debian", "go", "npm", "pip"},
+		"socket":     Sockets(),
+		"way":        {gitEnvWrapper, GitEnvPlain},
+	}
 }
 
 // keys is every setting that there is. A list in a repository's file is the complete list that it wants; an untrusted
 // repository gets only the entries that the user has too.
 func keys(backends []box.Backend) []key {
-	return slices.Concat([]key{
-		{"box.backend", "CCO_BACKEND", "what isolates boxes; by default what suits the machine",
-			among(func(c *Config) *string { return &c.Box.Backend }, "backend", names(backends)),
-			tightenBackend},
-		// Not even a box that looks tighter: boxes of other names may have been created with anything.
-		{"box.name", "CCO_BOX", "the box that commands mean if none is named",
-			text(func(c *Config) *string { return &c.Box.Name }), nil},
-		{"box.mounts", "", "directories that boxes see at the same path, read-only without :rw",
-			value{set: setMounts, get: getMounts}, tightenMounts},
-		{"box.caches", "", "directories below home that last as long as the box",
-			caches(func(c *Config) *[]string { return &c.Box.Caches }),
-			fewer(func(c *Config) *[]string { return &c.Box.Caches })},
-		{"box.seed", "", "caches that start as copies of yours",
-			caches(func(c *Config) *[]string { return &c.Box.Seed }),
-			fewer(func(c *Config) *[]string { return &c.Box.Seed })},
-		{"box.env", "", "variables in boxes",
-			value{set: setEnv, get: func(c *Config) any { return pairs(c.Box.Env) }}, nil},
-		{"box.setup", "", "shell commands that provision a box",
-			texts(func(c *Config) *[]string { return &c.Box.Setup }), nil},
-		{"box.accept", "", "weaker modes of isolation that you accept by name",
-			texts(func(c *Config) *[]string { return &c.Box.Accept }),
-			fewer(func(c *Config) *[]string { return &c.Box.Accept })},
-		{"box.limits.memory", "", "memory of one run",
-			size(func(c *Config) *int64 { return &c.Box.Limits.Memory }),
-			within(func(c *Config) *int64 { return &c.Box.Limits.Memory }, func(l Limits) int64 { return l.Memory })},
-		{"box.limits.procs", "", "processes of one run",
-			count(func(c *Config) *int { return &c.Box.Limits.Procs }),
-			within(func(c *Config) *int { return &c.Box.Limits.Procs }, func(l Limits) int { return l.Procs })},
-		{"box.limits.time", "", "time of one run",
-			duration(func(c *Config) *time.Duration { return &c.Box.Limits.Time }),
-			within(func(c *Config) *time.Duration { return &c.Box.Limits.Time },
-				func(l Limits) time.Duration { return l.Time })},
+	w := walk{words: lists(backends), backends: backends}
+	w.fields(reflect.TypeFor[Config](), key{})
+	return slices.Concat(w.keys, w.last)
+}
 
-		{"agent.default", "CCO_AGENT", "the agent that carries out plans",
-			text(func(c *Config) *string { return &c.Agent.Default }).meaning(agents()), nil},
-		{"agent.model", "CCO_MODEL", "its model; by default the agent's own choice",
-			text(func(c *Config) *string { return &c.Agent.Model }), nil},
+// walk makes keys of the fields of Config.
+type walk struct {
+	words    map[string][]string
+	backends []box.Backend
+	keys     []key
+	last     []key // of the entries of maps
+}
 
-		{"agents", "", "agents of your own that speak the Agent Client Protocol, a table for each",
-			value{set: setAgents, get: getAgents}, nil},
+// fields takes the fields of a struct, which is the field that in stands for.
+func (w *walk) fields(t reflect.Type, in key) {
+	for f := range t.Fields() {
+		k := in
+		k.field = slices.Concat(in.field, f.Index)
+		if name := f.Tag.Get("toml"); name != "" {
+			k.name = strings.TrimPrefix(in.name+"."+name, ".")
+		}
+		k.userOnly = in.userOnly || f.Tag.Get("only") == "user"
+		switch {
+		case f.Tag.Get("about") != "":
+			w.setting(k, f)
+		case f.Type == reflect.TypeFor[box.Values]():
+			w.own(k)
+		default:
+			w.fields(f.Type, k)
+		}
+	}
+}
 
-		{"push.timeout", "CCO_PUSH_TIMEOUT", "end an agent after this time",
-			duration(func(c *Config) *time.Duration { return &c.Push.Timeout }),
-			smaller(func(c *Config) *time.Duration { return &c.Push.Timeout })},
-		{"push.depth", "", "how many commits of history are sent; by default all",
-			count(func(c *Config) *int { return &c.Push.Depth }),
-			smaller(func(c *Config) *int { return &c.Push.Depth })},
-		{"push.headless", "", "run agents without a terminal",
-			flag(func(c *Config) *bool { return &c.Push.Headless }), nil},
-		{"push.idle_timeout", "", "end an agent of which nothing is heard for this time",
-			endless(func(c *Config) *time.Duration { return &c.Push.IdleTimeout }),
-			bounded(func(c *Config) *time.Duration { return &c.Push.IdleTimeout })},
-		{"push.max_wait", "", "how long a run waits in all for a model that fails",
-			duration(func(c *Config) *time.Duration { return &c.Push.MaxWait }),
-			smaller(func(c *Config) *time.Duration { return &c.Push.MaxWait })},
+func (w *walk) setting(k key, f reflect.StructField) {
+	k.env, k.about, k.tighten = f.Tag.Get("env"), f.Tag.Get("about"), tighteners[f.Tag.Get("tighten")]
+	list := f.Tag.Get("of")
+	k.words = w.words[list]
+	if each := f.Tag.Get("each"); each != "" {
+		k.form = formOf(f.Tag.Get("as"), f.Type.Elem())
+		for _, entry := range w.words[each] {
+			one := k
+			one.name, one.entry, one.about = k.name+"."+entry, entry, fmt.Sprintf(k.about, entry)
+			w.last = append(w.last, one)
+		}
+		return
+	}
+	as := f.Tag.Get("as")
+	switch {
+	case list != "" && as == "" && f.Type == reflect.TypeFor[string]():
+		k.form = among(list, k.words)
+	case list != "" && as == "" && f.Type == reflect.TypeFor[[]string]():
+		k.form = several(list, k.words)
+	default:
+		k.form = formOf(as, f.Type)
+	}
+	if f.Type == reflect.TypeFor[bool]() {
+		k.words = []string{"true", "false"}
+	}
+	w.keys = append(w.keys, k)
+}
 
-		{"pull.timeout", "CCO_PULL_TIMEOUT", "how long a pull waits for a session",
-			duration(func(c *Config) *time.Duration { return &c.Pull.Timeout }),
-			smaller(func(c *Config) *time.Duration { return &c.Pull.Timeout })},
-		{"pull.interval", "CCO_PULL_INTERVAL", "how often a pull looks",
-			duration(func(c *Config) *time.Duration { return &c.Pull.Interval }), nil},
-		{"pull.max_bundle", "", "the most that a session may bring",
-			size(func(c *Config) *int64 { return &c.Pull.MaxBundle }),
-			smaller(func(c *Config) *int64 { return &c.Pull.MaxBundle })},
-		{"pull.max_blob", "", "the largest file that a session may bring",
-			size(func(c *Config) *int64 { return &c.Pull.MaxBlob }),
-			smaller(func(c *Config) *int64 { return &c.Pull.MaxBlob })},
-		{"pull.refuse", "", "kinds of change that are refused",
-			kindsOf(func(p *gate.Policy) *[]gate.Kind { return &p.Refuse }),
-			stricter(func(p gate.Policy) gate.Policy { return gate.Policy{Refuse: p.Refuse} })},
-		{"pull.ask", "", "kinds of change that need your consent",
-			kindsOf(func(p *gate.Policy) *[]gate.Kind { return &p.Ask }),
-			stricter(func(p gate.Policy) gate.Policy { return gate.Policy{Ask: p.Ask} })},
-		{"pull.tell", "", "kinds of change that are only told of",
-			kindsOf(func(p *gate.Policy) *[]gate.Kind { return &p.Tell }),
-			stricter(func(p gate.Policy) gate.Policy { return gate.Policy{Tell: p.Tell} })},
+// own takes the backends' own settings, which are entries of one map. What two of them share is one key.
+func (w *walk) own(k key) {
+	for _, b := range w.backends {
+		for _, s := range b.Settings {
+			own := k
+			own.name, own.entry, own.env, own.words = k.name+"."+s.Name, s.Name, s.Env, s.Words
+			own.about = "of " + b.Name + " boxes: " + strings.ReplaceAll(s.Help, "`", "")
+			own.form = ownForm(s)
+			if !slices.ContainsFunc(w.last, func(k key) bool { return k.name == own.name }) {
+				w.last = append(w.last, own)
+			}
+		}
+	}
+}
 
-		{"graveyard.days", "", "how many days what was removed stays; 0 keeps nothing",
-			value{set: reader(func(c *Config) *int { return &c.Graveyard.Days }, asDays),
-				get: func(c *Config) any { return c.Graveyard.Days }}, nil},
-		{"graveyard.size", "", "how much room that may take; what exists nowhere else is never removed for it",
-			size(func(c *Config) *int64 { return &c.Graveyard.Size }), nil},
-
-		{"notify.on_done", "", "a command to run when a session ends",
-			command(func(c *Config) *Command { return &c.Notify.OnDone }), nil},
-		{"notify.on_waiting", "", "a command to run when a session asks",
-			command(func(c *Config) *Command { return &c.Notify.OnWaiting }), nil},
-		{"notify.bell", "", "ring the terminal's bell",
-			flag(func(c *Config) *bool { return &c.Notify.Bell }), nil},
-
-		{"terminal.clipboard", "", "let agents write your clipboard",
-			flag(func(c *Config) *bool { return &c.Terminal.Clipboard }), nil},
-		{"terminal.detach_key", "", "the key that leaves an agent's terminal",
-			value{set: parsed(func(c *Config) *vt.Key { return &c.Terminal.DetachKey }, asText, vt.ParseKey),
-				get: getDetachKey}, nil},
-
-		// Neither is tighter than the other: one holds in more cases, the other breaks what agents need.
-		{"guard.git_env", "", "how git is bound to the workspace: plain sets GIT_DIR and GIT_WORK_TREE in every box",
-			among(func(c *Config) *string { return &c.Guard.GitEnv }, "way",
-				[]string{gitEnvWrapper, GitEnvPlain}), nil},
-		{"guard.show", "", "variables and paths of yours that an agent in a cage sees, such as GH_TOKEN or ~/.config/gh",
-			texts(func(c *Config) *[]string { return &c.Guard.Show }), nil},
-
-		{"guard.sockets", "", "agents of keys whose sockets an agent in a cage reaches",
-			several(func(c *Config) *[]string { return &c.Guard.Sockets }, Sockets()), nil},
-		{"guard.cage", "", "what holds an agent in a cage; by default the best that there is",
-			among(func(c *Config) *string { return &c.Guard.Cage }, "cage", Cages()), nil},
-
-		{"cruise.model", "CCO_CRUISE_MODEL", "the model that names phases; by default a small one",
-			text(func(c *Config) *string { return &c.Cruise.Model }), nil},
-		{"cruise.poll_min", "", "how soon a phase looks at its request again after news; by default 5s",
-			duration(func(c *Config) *time.Duration { return &c.Cruise.PollMin }), nil},
-		{"cruise.poll_max", "", "how long it waits at most without news; by default 5m",
-			duration(func(c *Config) *time.Duration { return &c.Cruise.PollMax }), nil},
-		{"cruise.bots", "", "accounts on forges that are programs, and give no work",
-			texts(func(c *Config) *[]string { return &c.Cruise.Bots }), nil},
-
-		{"engine.temporal", "", "the Temporal service that gives phases to machines, as host:port; by default none",
-			value{set: reader(func(c *Config) *string { return &c.Engine.Temporal }, asHostPort),
-				get: unlessZero(func(c *Config) *string { return &c.Engine.Temporal }, same)}, nil},
-		{"engine.namespace", "", "the namespace of phases there",
-			text(func(c *Config) *string { return &c.Engine.Namespace }), nil},
-		{"engine.api_key", "", "where the key of an account there is: env, file, keyring or command",
-			value{set: setAPIKey, get: func(c *Config) any { return keyTable(c.Engine.APIKey) }}, nil},
-		{"engine.ca", "", "a file with the authority that vouches for the service; by default those of the system",
-			file(func(c *Config) *string { return &c.Engine.CA }), nil},
-		{"engine.cert", "", "a file with the certificate that this machine shows it",
-			file(func(c *Config) *string { return &c.Engine.Cert }), nil},
-		{"engine.cert_key", "", "a file with the key of that certificate",
-			file(func(c *Config) *string { return &c.Engine.Own }), nil},
-		{"engine.accept", "", "weaker connections to it that you accept by name",
-			several(func(c *Config) *[]string { return &c.Engine.Accept }, []string{Plaintext}), nil},
-		{"engine.heartbeat", "", "how long a machine may be silent before others go on with its phases",
-			value{set: setHeartbeat, get: func(c *Config) any { return durationText(c.Engine.Heartbeat) }}, nil},
-
-		{"worker.name", "", "the name of this machine among those that share phases; by default its host's",
-			value{set: reader(func(c *Config) *string { return &c.Worker.Name }, asLabel),
-				get: unlessZero(func(c *Config) *string { return &c.Worker.Name }, same)}, nil},
-		{"worker.slots", "", "how many phases that machines share this one holds at most",
-			count(func(c *Config) *int { return &c.Worker.Slots }), nil},
-		{"worker.labels", "", "names for what this machine has, which `cco cruise start --on` asks for",
-			value{set: reader(func(c *Config) *[]string { return &c.Worker.Labels }, asLabels),
-				get: func(c *Config) any { return listOf(c.Worker.Labels) }}, nil},
-
-		{"view.hosts", "", "names of tunnels under which browsers reach the page of `cco view`",
-			texts(func(c *Config) *[]string { return &c.View.Hosts }), nil},
-
-		{"mcp.cost", "", "dollars that all sessions together may cost which one `cco mcp` starts",
-			dollars(func(c *Config) *float64 { return &c.MCP.Cost }),
-			bounded(func(c *Config) *float64 { return &c.MCP.Cost })},
-		{"mcp.tokens", "", "tokens that they may use",
-			tokens(func(c *Config) *int64 { return &c.MCP.Tokens }),
-			bounded(func(c *Config) *int64 { return &c.MCP.Tokens })},
-
-		{"limits.run_cost", "", "dollars that one run may cost",
-			dollars(func(c *Config) *float64 { return &c.Limits.RunCost }),
-			bounded(func(c *Config) *float64 { return &c.Limits.RunCost })},
-		{"limits.run_tokens", "", "tokens that one run may use",
-			tokens(func(c *Config) *int64 { return &c.Limits.RunTokens }),
-			bounded(func(c *Config) *int64 { return &c.Limits.RunTokens })},
-		{"limits.day_cost", "", "dollars that all runs of a day may cost",
-			dollars(func(c *Config) *float64 { return &c.Limits.DayCost }),
-			bounded(func(c *Config) *float64 { return &c.Limits.DayCost })},
-		{"limits.day_tokens", "", "tokens that all runs of a day may use",
-			tokens(func(c *Config) *int64 { return &c.Limits.DayTokens }),
-			bounded(func(c *Config) *int64 { return &c.Limits.DayTokens })},
-
-		{"network.mode", "CCO_NETWORK", "what may leave boxes",
-			among(func(c *Config) *string { return &c.Network.Mode }, "mode", networkModes()),
-			tightenNetworkMode},
-		{"network.allow", "", "hosts that every box may reach",
-			texts(func(c *Config) *[]string { return &c.Network.Allow }),
-			fewer(func(c *Config) *[]string { return &c.Network.Allow })},
-		{"network.sets", "", "tools whose hosts every box may reach",
-			sets(func(c *Config) *[]string { return &c.Network.Sets }),
-			fewer(func(c *Config) *[]string { return &c.Network.Sets })},
-		{"network.record_bodies", "", "record the text of model requests too",
-			flag(func(c *Config) *bool { return &c.Network.RecordBodies }), tightenRecord},
-	}, ownKeys(backends), models())
+func names(backends []box.Backend) (list []string) {
+	for _, b := range backends {
+		list = append(list, b.Name)
+	}
+	return list
 }
 
 // agents are those that cco can start: it installs them, or they are part of it.
@@ -217,95 +169,4 @@ func agents() (names []string) {
 		}
 	}
 	return names
-}
-
-// tightenMounts keeps only directories that the user named exactly like this. One below them doesn't count: if an agent
-// can write there, it could be a link to anything.
-func tightenMounts(c *Config, want Config, _ Sources) string {
-	var kept []Mount
-	var refused []string
-	for _, m := range want.Box.Mounts {
-		i := slices.IndexFunc(c.Box.Mounts, func(u Mount) bool { return u.Path == m.Path })
-		if i < 0 {
-			refused = append(refused, m.Path+" isn't among your mounts")
-			continue
-		}
-		if m.Write && !c.Box.Mounts[i].Write {
-			refused = append(refused, m.Path+" is read-only among your mounts")
-			m.Write = false
-		}
-		kept = append(kept, m)
-	}
-	c.Box.Mounts = kept
-	return strings.Join(refused, ", ")
-}
-
-// fewer keeps those entries of a list that the user has too.
-func fewer(at func(*Config) *[]string) func(*Config, Config, Sources) string {
-	return func(c *Config, want Config, _ Sources) string {
-		var kept, refused []string
-		for _, s := range *at(&want) {
-			switch {
-			case !slices.Contains(*at(c), s):
-				refused = append(refused, fmt.Sprintf("%q isn't among yours", s))
-			case !slices.Contains(kept, s):
-				kept = append(kept, s)
-			}
-		}
-		*at(c) = kept
-		return strings.Join(refused, ", ")
-	}
-}
-
-// kindsOf reads kinds of changes.
-func kindsOf(at func(*gate.Policy) *[]gate.Kind) value {
-	return value{set: func(c *Config, v any, _ string) error {
-		names, err := asTexts(v)
-		if err != nil {
-			return err
-		}
-		*at(&c.Pull.Policy), err = gate.ParseKinds(names)
-		return err
-	}, get: func(c *Config) any { return listOf(*at(&c.Pull.Policy)) }, words: listed(gate.Kinds())}
-}
-
-// stricter takes what is stricter than the user's for each kind that is named.
-func stricter(part func(gate.Policy) gate.Policy) func(*Config, Config, Sources) string {
-	return func(c *Config, want Config, _ Sources) string {
-		tight, milder := c.Pull.Policy.Tighten(part(want.Pull.Policy))
-		var refused []string
-		for _, k := range milder {
-			refused = append(refused, fmt.Sprintf("yours is to %s %s", c.Pull.Policy.Response(k), k))
-		}
-		c.Pull.Policy = tight
-		return strings.Join(refused, ", ")
-	}
-}
-
-// smaller takes a number that is below the user's; zero means no bound.
-func smaller[T cmp.Ordered](at func(*Config) *T) func(*Config, Config, Sources) string {
-	return func(c *Config, want Config, _ Sources) string {
-		var none T
-		if has := *at(c); has != none && *at(&want) > has {
-			return fmt.Sprintf("is more than your %v", has)
-		}
-		*at(c) = *at(&want)
-		return ""
-	}
-}
-
-// within takes a limit that is below the user's, or below the default if the user sets none.
-func within[T cmp.Ordered](at func(*Config) *T, fallback func(Limits) T) func(*Config, Config, Sources) string {
-	return func(c *Config, want Config, s Sources) string {
-		var unknown T
-		has := cmp.Or(*at(c), fallback(s.Limits))
-		if has == unknown {
-			return "you have set none to compare it with"
-		}
-		if *at(&want) > has {
-			return fmt.Sprintf("is more than your %v", has)
-		}
-		*at(c) = *at(&want)
-		return ""
-	}
 }

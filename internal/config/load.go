@@ -99,7 +99,7 @@ func applyRepo(c *Config, s Sources, data []byte, from map[string]string) ([]War
 	trusted := s.Trusted != nil && s.Trusted(data)
 	var warnings []Warning
 	for _, e := range entries {
-		if e.key.userOnly() {
+		if e.key.userOnly {
 			warnings = append(warnings, Warning{File: s.RepoFile, Line: e.line, Key: e.key.name,
 				Text: "only your own settings can say this", Final: true})
 			continue
@@ -119,7 +119,7 @@ func applyRepo(c *Config, s Sources, data []byte, from map[string]string) ([]War
 		why := "a repository can't set this"
 		if e.key.tighten != nil {
 			before := e.key.get(c)
-			if why = e.key.tighten(c, want, s); !reflect.DeepEqual(before, e.key.get(c)) {
+			if why = e.key.tighten(e.key, c, want, s); !reflect.DeepEqual(before, e.key.get(c)) {
 				from[e.key.name] = here
 			}
 		}

@@ -9,46 +9,8 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/vt"
 )
-
-// same shows a value as it is.
-func same[T any](v T) any { return v }
-
-// unlessZero shows a value, and nothing for zero.
-func unlessZero[T comparable](at func(*Config) *T, show func(T) any) func(*Config) any {
-	return func(c *Config) any {
-		var zero T
-		if v := *at(c); v != zero {
-			return show(v)
-		}
-		return nil
-	}
-}
-
-// orNone shows a bound, and None for zero.
-func orNone[T comparable](at func(*Config) *T, show func(T) any) func(*Config) any {
-	return func(c *Config) any {
-		var zero T
-		if v := *at(c); v != zero {
-			return show(v)
-		}
-		return None
-	}
-}
-
-func listed[T ~string](list []T) (all []string) {
-	for _, v := range list {
-		all = append(all, string(v))
-	}
-	return all
-}
-
-func listOf[T ~string](list []T) any {
-	if len(list) == 0 {
-		return nil
-	}
-	return listed(list)
-}
 
 func sizeText(n int64) any {
 	for _, u := range []struct {
@@ -93,11 +55,26 @@ func commandText(c Command) any {
 	return nil
 }
 
+func keyText(k vt.Key) any { return "ctrl-" + strings.ToLower(string(rune(k))) }
+
+func texts[T ~string](list []T) any {
+	all := make([]string, 0, len(list))
+	for _, v := range list {
+		all = append(all, string(v))
+	}
+	return all
+}
+
+func textTable(texts map[string]string) any {
+	table := map[string]any{}
+	for name, s := range texts {
+		table[name] = s
+	}
+	return table
+}
+
 // pairs shows KEY=value as a table.
 func pairs(env []string) any {
-	if len(env) == 0 {
-		return nil
-	}
 	table := map[string]any{}
 	for _, e := range env {
 		name, v, _ := strings.Cut(e, "=")
@@ -106,63 +83,32 @@ func pairs(env []string) any {
 	return table
 }
 
-func getMounts(c *Config) any {
+func mountTexts(mounts []Mount) any {
 	var list []string
-	for _, m := range c.Box.Mounts {
+	for _, m := range mounts {
 		path := m.Path
 		if m.Write {
 			path += ":rw"
 		}
 		list = append(list, path)
 	}
-	return listOf(list)
+	return list
 }
 
-func getDetachKey(c *Config) any {
-	return "ctrl-" + strings.ToLower(string(rune(c.Terminal.DetachKey)))
-}
-
-func getKey(name string) func(*Config) any {
-	return func(c *Config) any { return keyTable(c.Keys[name]) }
-}
-
-// keyTable is where a key is, as a file says it.
-func keyTable(k Key) any {
-	if k.IsZero() {
-		return nil
-	}
+func copiesTable(files []box.VMFile) any {
 	table := map[string]any{}
-	for field, v := range map[string]string{"env": k.Env, "file": k.File, "keyring": k.Keyring} {
-		if v != "" {
-			table[field] = v
-		}
-	}
-	if v := commandText(k.Command); v != nil {
-		table["command"] = v
-	}
-	if k.Bearer {
-		table["bearer"] = true
+	for _, f := range files {
+		table[f.To] = f.From
 	}
 	return table
 }
 
-func getOwn(s box.Setting) func(*Config) any {
-	return func(c *Config) any {
-		switch v := c.Box.Own[s.Name].(type) {
-		case int64:
-			return sizeText(v)
-		case []string:
-			return listOf(v)
-		case []box.VMFile:
-			table := map[string]any{}
-			for _, f := range v {
-				table[f.To] = f.From
-			}
-			return table
-		default:
-			return v
-		}
+func agentTables(agents map[string]OwnAgent) any {
+	all := map[string]any{}
+	for name, a := range agents {
+		all[name] = tableOf(a)
 	}
+	return all
 }
 
 // tomlText writes a value as it stands in a file.

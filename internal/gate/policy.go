@@ -8,8 +8,12 @@ import (
 )
 
 // Policy is what the user wants for each kind. A kind in no list has the response of what was found, and one in several
-// lists the strictest. The zero value is the default.
-type Policy struct{ Refuse, Ask, Tell []Kind }
+// lists the strictest. The zero value is the default. The tags are those of the settings.
+type Policy struct {
+	Refuse []Kind `toml:"refuse" of:"kind" tighten:"stricter" about:"kinds of change that are refused"`
+	Ask    []Kind `toml:"ask" of:"kind" tighten:"stricter" about:"kinds of change that need your consent"`
+	Tell   []Kind `toml:"tell" of:"kind" tighten:"stricter" about:"kinds of change that are only told of"`
+}
 
 // set is what the user has said of a kind; "" if nothing.
 func (p Policy) set(k Kind) Response {
