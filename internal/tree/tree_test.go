@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/cco-dev/cco/internal/must"
 )
@@ -91,4 +94,23 @@ func TestRemoveTakesWhatIsThere(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(target, "below")); err != nil {
 		t.Error(err)
 	}
+}
+
+// Guards against an agent's link in a directory that the user writes to later.
+func TestLinksThatWereMadeAreDropped(t *testing.T) {
+	dir := t.TempDir()
+	sub := filepath.Join(dir, "sub")
+	must.Do(t, os.Mkdir(sub, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(sub, "file"), nil, 0o600))
+	must.Do(t, os.Symlink("file", filepath.Join(sub, "link")))
+	must.Do(t, unix.Mkfifo(filepath.Join(sub, "fifo"), 0o600))
+	must.Do(t, unix.Lutimes(filepath.Join(sub, "link"), make([]unix.Timeval, 2))) // it looks old
+	left := func(since time.Duration) int {
+		must.Do(t, DropLinks(dir, time.Now().Add(since)))
+		return len(must.Get(os.ReadDir(sub))(t))
+	}
+	if old, made := left(time.Hour), left(-time.Hour); old != 3 || made != 1 {
+		t.Errorf("%d are left of what was there before, and %d of what was made", old, made)
+	}
+	must.Do(t, DropLinks(filepath.Join(dir, "none"), time.Now()))
 }
