@@ -19,7 +19,13 @@ func Nested(top string, known []string) (found []string) {
 	for dirs := []string{top}; len(dirs) > 0 && left > 0; dirs = dirs[1:] {
 		entries, _ := os.ReadDir(dirs[0]) // one that can't be read shows nothing to the agent either
 		left -= len(entries)
-		isRepo := func(e os.DirEntry) bool { return e.Name() == ".git" && (e.IsDir() || e.Type().IsRegular()) }
+		parts := 0 // of a repository without a worktree, which git believes as well
+		isRepo := func(e os.DirEntry) bool {
+			if slices.Contains([]string{"HEAD", "objects", "refs"}, e.Name()) {
+				parts++
+			}
+			return parts == 3 || e.Name() == ".git" && (e.IsDir() || e.Type().IsRegular())
+		}
 		if dirs[0] != top && slices.ContainsFunc(entries, isRepo) {
 			found = append(found, dirs[0])
 			continue

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -77,18 +77,36 @@ func (r *Repo) HooksInTree() string {
 	if dir == "" {
 		return ""
 	}
-	if filepath.IsAbs(dir) {
-		rel, err := filepath.Rel(r.Top, dir)
-		if err != nil {
-			return ""
-		}
-		dir = rel
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(r.Top, dir)
 	}
-	dir = path.Clean(filepath.ToSlash(dir))
-	if dir == "." || dir == ".." || strings.HasPrefix(dir, "../") {
+	return r.inTree(dir)
+}
+
+// IncludesInTree gives the files in the worktree that settings of git include. What a path starts from depends on the
+// file that names it: all that it can be count.
+func (r *Repo) IncludesInTree() (names []string) {
+	for _, s := range r.config {
+		if !strings.HasPrefix(s.Key, "include") || !strings.HasSuffix(s.Key, ".path") {
+			continue
+		}
+		for _, from := range []string{r.CommonDir, r.GitDir, os.Getenv("HOME")} {
+			if name := r.inTree(inSettings(s.Value, from)); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// inTree is a path in the worktree as it is from there, or nothing for one elsewhere.
+func (r *Repo) inTree(name string) string {
+	rel, err := filepath.Rel(r.Top, name)
+	if rel = filepath.ToSlash(rel); err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
 		return ""
 	}
-	return dir
+	return rel
 }
 
 // Has says whether the repository has a commit, and some ref leads to it.

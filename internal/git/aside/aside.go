@@ -17,6 +17,10 @@ import (
 // ErrPending says that a cage may have left something that was not brought over: End comes before Refresh.
 var ErrPending = errors.New("what an earlier cage left here was not brought over yet")
 
+// ErrUser says that the user's repository could not be changed, as while another git is at work there. What is new is
+// not lost: the next End tries again.
+var ErrUser = errors.New("your repository can't take it now")
+
 // Options say what cage the private repository is for.
 type Options struct {
 	// Mounts says that the cage shows what Mounts names. Without, git in the cage is led by Env.

@@ -19,6 +19,7 @@ type Report struct {
 	HeadLeft string `json:"head_left,omitempty"` // why HEAD did not follow
 
 	Index     int    `json:"index,omitempty"`      // how many paths of the index changed
+	Staged    string `json:"-"`                    // a commit of what the index is now, if it is not HEAD
 	IndexLeft []Left `json:"index_left,omitempty"` // what of the index stayed inside
 
 	Submodules []Kept `json:"submodules,omitempty"` // commits in submodules, where nothing moves
@@ -98,8 +99,22 @@ func odd(branch string) string {
 	switch {
 	case strings.ContainsFunc(branch, safetext.Steers):
 		return "its name has characters that steer a terminal"
-	case branch == "" || branch == "HEAD" || branch == "@" || branch[0] == '-' || len(branch) > maxName:
+	case branch == "" || branch == "HEAD" || branch == "@" || branch[0] == '-' || len(branch) > maxName ||
+		strings.HasSuffix(branch, "_HEAD"):
 		return "git's commands take its name for something else, or it is too long"
+	}
+	return ""
+}
+
+// another is a ref of the user's that is called by the name of a branch too: git would take the branch for it, or it for
+// the branch.
+func another(branch string, now state) string {
+	for _, below := range []string{"refs/", "refs/tags/", "refs/remotes/"} {
+		for _, name := range []string{below + branch, below + branch + "/HEAD"} {
+			if _, ok := now.refs[name]; ok {
+				return name
+			}
+		}
 	}
 	return ""
 }
@@ -139,6 +154,8 @@ func (p *plan) branch(branch string, b *began, now state, oid string, f facts) {
 		why = "it has a nested repository: " + f.gitlinks[oid]
 	case odd(branch) != "":
 		why = odd(branch)
+	case was.OID == "" && another(branch, now) != "":
+		why = "git would take its name for " + another(branch, now)
 	case f.busy != "" && ref == now.head.Symref:
 		why = f.busy + " is unfinished in the worktree"
 	default:

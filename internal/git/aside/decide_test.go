@@ -84,9 +84,19 @@ func TestDecide(t *testing.T) {
 		}, "index:b move:main keep:other left"},
 		"an index that is refused": {func(w *world) { w.commit(); w.f.refused = map[string]string{"i": "x"} },
 			"index:b move:main"},
-		"no index":            {func(w *world) { w.commit(); w.said.index = "" }, "index:b move:main"},
-		"an option as a name": {func(w *world) { w.said.heads["-x"] = "b" }, "index keep:-x"},
-		"HEAD as a name":      {func(w *world) { w.said.heads["HEAD"] = "b" }, "index keep:HEAD"},
+		"no index":                  {func(w *world) { w.commit(); w.said.index = "" }, "index:b move:main"},
+		"an option as a name":       {func(w *world) { w.said.heads["-x"] = "b" }, "index keep:-x"},
+		"a file of git's as a name": {func(w *world) { w.said.heads["ORIG_HEAD"] = "b" }, "index keep:ORIG_HEAD"},
+		"what the user's remote has": {func(w *world) {
+			w.said.heads["origin/main"] = "b"
+			w.now.refs["refs/remotes/origin/main"] = git.Ref{OID: "a"}
+		}, "index keep:origin/main"},
+		"a remote's name": {func(w *world) {
+			w.said.heads["origin"], w.said.heads["main2"] = "b", "b"
+			w.now.refs["refs/remotes/origin/HEAD"] = git.Ref{OID: "a"}
+			w.now.refs["refs/remotes/origin/main2"] = git.Ref{OID: "a"}
+		}, "index move:main2 keep:origin"},
+		"HEAD as a name": {func(w *world) { w.said.heads["HEAD"] = "b" }, "index keep:HEAD"},
 		"a long name": {func(w *world) { w.said.heads[strings.Repeat("x", 1001)] = "b" },
 			"index keep:" + strings.Repeat("x", 1001)},
 		"a merge of the user's": {func(w *world) { w.commit(); w.f.busy = "a merge" },

@@ -19,8 +19,8 @@ type Holds struct {
 	Empty []string // directories in which nothing may be made: submodules that are not checked out
 }
 
-// Holds finds the files by which git finds repositories, the submodules that indexes name, the directory of hooks if it
-// is in the worktree, and other worktrees of the user's that lie in this one.
+// Holds finds the files by which git finds repositories, the submodules that indexes name, the directory of hooks and
+// files of settings if they are in the worktree, and other worktrees of the user's that lie in this one.
 func (r *Repo) Holds(ctx context.Context) (h Holds, err error) {
 	user := r.parts[0].user
 	if st, err := os.Lstat(filepath.Join(user.Top, ".git")); err == nil && st.Mode().IsRegular() {
@@ -28,6 +28,9 @@ func (r *Repo) Holds(ctx context.Context) (h Holds, err error) {
 	}
 	if hooks := user.HooksInTree(); hooks != "" {
 		h.hold(filepath.Join(user.Top, hooks))
+	}
+	for _, name := range user.IncludesInTree() {
+		h.hold(filepath.Join(user.Top, name))
 	}
 	subs := make(chan error, 1)
 	inSubs := Holds{}

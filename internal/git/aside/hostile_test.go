@@ -331,6 +331,61 @@ func TestNestedRepositories(t *testing.T) {
 	r.status("?? nested/")
 }
 
+// Guards against an answer that was cut off, by a bound or a full disk, and taken for a whole one: a cage that breaks off
+// need not fail.
+func TestAnAnswerThatWasCutOffIsNone(t *testing.T) {
+	r := newRig(t, "linked")
+	want := r.commit("new", "x")
+	long := must.Get(aside.Open(t.Context(), r.dir, r.user.Dir, aside.Options{Limits: quarantine.Limits{PackBytes: 1}}))(t)
+	_, err := long.End(t.Context(), func(_ context.Context, _ []string, _ io.Reader, out io.Writer) error {
+		_, _ = out.Write([]byte("{}\n"))
+		_, _ = out.Write(make([]byte, wire.MaxHeader))
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "it says too much") {
+		t.Errorf("%v", err)
+	}
+	r.end()
+	r.at("work", want)
+}
+
+// Guards against work that is put aside as unreadable, because the user's git was at work.
+func TestALockOfTheUsersIsWaitedFor(t *testing.T) {
+	r := newRig(t, "main")
+	want := r.commit("new", "x")
+	r.user.Write(".git/index.lock", "")
+	if _, err := r.repo.End(t.Context(), r.inside); !errors.Is(err, aside.ErrUser) {
+		t.Errorf("%v", err)
+	}
+	must.Do(t, os.Remove(filepath.Join(r.user.Dir, ".git/index.lock")))
+	r.end()
+	r.at("main", want)
+	r.status("")
+}
+
+// Guards against settings of git that an agent can change, because the user's include them from the worktree.
+func TestIncludedSettingsAreHeld(t *testing.T) {
+	for _, kind := range kinds {
+		r := newRig(t, kind)
+		r.user.Write("mine.config", "")
+		r.user.Write("conf/theirs", "")
+		r.user.Write("other", "")
+		r.main.Git("config", "include.path", "../mine.config")
+		r.main.Git("config", "includeIf.onbranch:x.path", filepath.Join(r.user.Dir, "conf/theirs"))
+		r.main.Git("config", "--add", "include.path", filepath.Join(r.user.Dir, "missing"))
+		r.main.Git("config", "user.nick", "other")
+		r.open()
+		var held []string
+		for _, name := range must.Get(r.repo.Holds(t.Context()))(t).Kept {
+			held = append(held, strings.TrimPrefix(name, must.Get(filepath.EvalSymlinks(r.user.Dir))(t)+"/"))
+		}
+		want := map[string]string{"linked": ".git conf/theirs", "main": "conf/theirs mine.config"}[kind]
+		if got := strings.Join(held, " "); got != want {
+			t.Errorf("%s: %q is held, want %q", kind, got, want)
+		}
+	}
+}
+
 // Guards against an agent that makes cco wait, write elsewhere or run a program.
 func TestHostilePrivateRepository(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")

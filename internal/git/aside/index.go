@@ -83,7 +83,9 @@ func (t *taking) carryIndex(ctx context.Context, p *plan) error {
 	if err := t.updateIndex(ctx, t.user.Host(), do); err != nil {
 		return fmt.Errorf("update the index: %w", err)
 	}
-	p.report.Index = len(do)
+	if p.report.Index = len(do); p.index != p.at {
+		p.report.Staged = p.index
+	}
 	return t.updateIndex(ctx, was, before, "-c", "core.splitIndex=false")
 }
 

@@ -88,10 +88,13 @@ func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) 
 	plan := decide(b, t.now, t.said, f)
 	// From here on, finishing is safer than stopping.
 	ctx = context.WithoutCancel(ctx)
-	if err := t.carryOut(ctx, &plan); err != nil {
-		return plan.report, err
+	if err = t.carryOut(ctx, &plan); err == nil {
+		err = t.record(ctx, plan, last)
 	}
-	return plan.report, t.record(ctx, plan, last)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrUser, err)
+	}
+	return plan.report, err
 }
 
 // taking is one Take of one repository.
@@ -184,11 +187,13 @@ func (t *taking) ask(ctx context.Context, only []string) (s wire.Said, err error
 	soon, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the cage takes too long to say what is new"))
 	defer cancel()
 	most := cmp.Or(t.options.Limits.PackBytes, 2<<30) + wire.MaxHeader
-	err = t.run(soon, []string{"aside"}, bytes.NewReader(line), &bounded{w: f, left: most})
+	out := &bounded{w: f, left: most}
+	err = t.run(soon, []string{"aside"}, bytes.NewReader(line), out)
 	if cause := context.Cause(soon); err != nil && cause != nil {
 		err = cause
 	}
-	if err != nil {
+	// A cage only breaks off what can't be written, and may have ended well by then.
+	if err = cmp.Or(out.err, err); err != nil {
 		return s, fmt.Errorf("ask the cage: %w", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -209,17 +214,21 @@ func (t *taking) have() []string {
 	return slices.DeleteFunc(slices.Compact(oids), func(oid string) bool { return oid == "" })
 }
 
-// bounded passes on so many bytes, and fails at one more.
+// bounded passes on so many bytes, and fails at one more. It keeps what went wrong.
 type bounded struct {
 	w    io.Writer
 	left int64
+	err  error
 }
 
-func (b *bounded) Write(data []byte) (int, error) {
+func (b *bounded) Write(data []byte) (n int, err error) {
 	if b.left -= int64(len(data)); b.left < 0 {
-		return 0, errors.New("it says too much")
+		err = errors.New("it says too much")
+	} else {
+		n, err = b.w.Write(data)
 	}
-	return b.w.Write(data)
+	b.err = cmp.Or(b.err, err)
+	return n, err
 }
 
 // facts looks at the user's repository, which has everything by now that may come.

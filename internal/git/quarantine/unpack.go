@@ -219,6 +219,8 @@ func (q *Repo) packError(err error) error {
 	}
 	words := safetext.Line(strings.ReplaceAll(strings.TrimSpace(exit.Stderr), "\n", "; "))
 	switch {
+	case strings.Contains(words, "No space left on device") || strings.Contains(words, "Disk quota exceeded"):
+		return err // which is no fault of the pack's
 	case exit.Signal == syscall.SIGXCPU || exit.Signal == syscall.SIGKILL:
 		return refuse(RulePackLimit, "git took more than %s of processor time on the pack", q.limits.CPU)
 	case exit.Signal == syscall.SIGXFSZ:
