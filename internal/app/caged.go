@@ -5,18 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/aside"
 	"github.com/cco-dev/cco/internal/guard/caged"
 	"github.com/cco-dev/cco/internal/paths"
@@ -86,7 +83,7 @@ func (a *App) runCaged(ctx context.Context, k *keptRepo, program box.Exec,
 			a.IO.Warn("%s was not there before, and nothing held its place: look at it before you start an agent here", name)
 		}
 	}()
-	ended := k.watch(ctx)
+	ended, began := k.watch(ctx), time.Now()
 	err := run()
 	ended()
 	if failed := c.Await(); failed != nil {
@@ -95,11 +92,12 @@ func (a *App) runCaged(ctx context.Context, k *keptRepo, program box.Exec,
 	if errors.Is(err, caged.ErrNotBuilt) {
 		return err
 	}
-	renewed, tokens := c.BringTokens()
+	renewed, tokens := c.BringTokens(program.Dir, began)
 	for _, name := range renewed {
 		a.IO.Say("the agent's login was renewed: %s", name)
 	}
 	left := a.putBack(c)
+	k.tellNested("it was made in the cage, and what its .git names")
 	if left == nil { // no git before that: it would believe what it finds in the worktree
 		left = k.end(context.WithoutCancel(ctx))
 	}
@@ -129,10 +127,7 @@ func (a *App) describe(ctx context.Context, k *keptRepo) error {
 			return err
 		}
 	}
-	for _, dir := range git.Nested(c.Worktree, slices.Concat(c.Kept, c.Empty)) {
-		a.IO.Warn("%s is a repository in the worktree, and no submodule: an agent can change its .git, and what that "+
-			"names would run at your next git there", git.Quote(dir))
-	}
+	k.tellNested("an agent can change its .git, and what that names")
 	if !k.told && !c.User.Shows() {
 		a.IO.Say("%s", caged.NoLogin)
 		k.told = true
@@ -248,139 +243,4 @@ func holdCage(c *caged.Cage) (release func(), err error) {
 		return nil, &BusyCageError{c.Worktree}
 	}
 	return func() { _ = f.Close() }, nil
-}
-
-// keptRepo brings over what a cage commits. Without a repository it does nothing.
-type keptRepo struct {
-	app  *App
-	cage *caged.Cage
-	repo *aside.Repo
-	mark string // of the private repository when the program began
-	told bool   // that no login is in sight
-}
-
-// begin brings over what a cage before this one left, and begins to let the private repository see what the user has
-// now, for which the cage waits. What can't be brought over is kept where the user is told, and a new private
-// repository takes its place.
-func (k *keptRepo) begin(ctx context.Context) (err error) {
-	if err := k.open(ctx); err != nil {
-		return err
-	}
-	pending, err := k.repo.Pending()
-	if err == nil && pending {
-		err = k.end(ctx)
-	}
-	if err != nil && ctx.Err() == nil {
-		kept := k.dir() + time.Now().Format("-20060102-150405")
-		k.app.IO.Warn("what the last cage left here can't be brought over, and is kept in %s: %v", kept, err)
-		if err := os.Rename(k.dir(), kept); err != nil {
-			return err
-		}
-		err = k.open(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	k.cage.Ready = alongside(func() error {
-		err := k.repo.Refresh(ctx)
-		k.mark = k.repo.Mark()
-		return err
-	})
-	return nil
-}
-
-// alongside begins something whose end, and what came of it, is waited for by a call.
-func alongside(do func() error) (await func() error) {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	return sync.OnceValue(func() error { return <-done })
-}
-
-// dir is where the private repository is.
-func (k *keptRepo) dir() string { return filepath.Join(k.cage.Dir, "repo") }
-
-// open finds the private repository, and has the cage show it.
-func (k *keptRepo) open(ctx context.Context) (err error) {
-	way := k.cage.Way
-	options := aside.Options{Mounts: way == caged.Namespaces}
-	if options.Mounts {
-		options.Exclude = excluded(k.cage)
-	}
-	if k.repo, err = aside.Open(ctx, k.dir(), k.cage.Worktree, options); err != nil {
-		return err
-	}
-	if !options.Mounts {
-		k.cage.GitDir = k.repo.GitDir()
-		if k.repo.InWorktree() {
-			return &box.Unavailable{What: "a cage around a main worktree", Why: string(way) +
-				" can't keep .git from a program that may write around it", Mend: "give the agent a worktree of its own: " +
-				"git worktree add ../NAME"}
-		}
-	}
-	holds, err := k.repo.Holds(ctx)
-	if err != nil {
-		return err
-	}
-	k.cage.Kept, k.cage.Empty, k.cage.Repo = holds.Kept, holds.Empty, nil
-	for _, m := range k.repo.Mounts() {
-		st, err := os.Lstat(m.Source)
-		k.cage.Repo = append(k.cage.Repo, caged.Mount{Source: m.Source, Target: m.Target, Write: !m.ReadOnly,
-			File: err == nil && !st.IsDir(), Empty: m.Source == ""})
-	}
-	return nil
-}
-
-// end brings over what is new when the program is gone, and says what it did.
-func (k *keptRepo) end(ctx context.Context) error {
-	if k.repo == nil {
-		return nil
-	}
-	report, err := k.repo.End(ctx, k.inside)
-	for _, line := range report.Words() {
-		k.app.IO.Say("%s", line)
-	}
-	return err
-}
-
-// inside runs one of cco's own steps on the private repository, in a cage without network.
-func (k *keptRepo) inside(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
-	alone := *k.cage
-	alone.Alone = true
-	var words strings.Builder
-	err := alone.Run(ctx, box.Exec{Argv: append([]string{k.cage.Tool}, argv...), Dir: k.cage.Worktree, Stdin: in,
-		Stdout: out, Stderr: &words})
-	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
-		exit.Stderr = words.String()
-	}
-	return err
-}
-
-// watch brings over what is committed while the program runs, until ended is called.
-func (k *keptRepo) watch(ctx context.Context) (ended func()) {
-	if k.repo == nil || k.cage.Way != caged.Namespaces { // nothing keeps .git as it is while the program runs
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if k.cage.Await() != nil {
-			return
-		}
-		for last, tick := k.mark, time.Tick(time.Second); ; {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick:
-			}
-			if now := k.repo.Mark(); now != last {
-				last = now
-				_, _ = k.repo.Take(ctx, k.inside) // what goes wrong is told at the end, when it is tried again
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
 }

@@ -66,28 +66,39 @@ func (a *App) tryCage(ctx context.Context) (checks []doctor.Check, err error) {
 		return nil, err
 	}
 	check := doctor.Check{Name: "cage", Level: doctor.OK,
-		Detail: fmt.Sprintf("%s: %d ways out were tried, and all held", c.Way, len(found))}
+		Detail: fmt.Sprintf("%s: %d ways out were tried, and all held:", c.Way, len(found))}
+	for i, f := range found {
+		check.Detail += strings.Repeat(",", min(i, 1)) + " " + f.Probe
+	}
 	for _, f := range found {
 		if !f.Held {
 			check.Level = doctor.Fail
 			check.Detail = f.Probe + " got through: " + f.Detail
 		}
 	}
-	back, err := trial.tryCommit(ctx, repo, work)
+	back, err := trial.tryCommit(ctx, c.Way, repo, work)
 	checks = []doctor.Check{check, back}
 	if c.Way != caged.Namespaces {
 		checks = append(checks, doctor.Check{Name: "cage limits", Level: doctor.Warn, Detail: string(c.Way) +
-			" alone can't hold " + caged.NotHeld, Mend: "let cco make user namespaces; `cco doctor` says how"})
+			" alone can't hold " + caged.NotHeld + "; it does not give " + caged.NotThere,
+			Mend: "let cco make user namespaces; `cco doctor` says how"})
 	}
 	return checks, err
 }
 
-// tryCommit has git in the cage move a ref and set what would run at the user's next git status, and looks outside.
-func (a *App) tryCommit(ctx context.Context, repo, work string) (doctor.Check, error) {
+// tryCommit has git in the cage move a ref and set what would run at the user's next git status, changes the mode of the
+// repository from there, and looks outside.
+func (a *App) tryCommit(ctx context.Context, way caged.Way, repo, work string) (doctor.Check, error) {
 	mark := filepath.Join(filepath.Dir(repo), "ran")
-	const script = `git -c user.name=cco -c user.email=cco@localhost commit -q --allow-empty -m two &&
+	was, err := os.Stat(repo)
+	if err != nil {
+		return doctor.Check{}, err
+	}
+	const script = `chmod 711 "$1" 2> /dev/null
+		git -c user.name=cco -c user.email=cco@localhost commit -q --allow-empty -m two &&
 		git branch other && { git config core.fsmonitor "touch $0"; echo "gitdir: /nowhere" > .git; } 2> /dev/null; true`
-	err := a.Caged(ctx, work, nil, []string{"sh", "-c", script, mark}, func(e box.Exec, run func(box.Exec) error) error {
+	argv := []string{"sh", "-c", script, mark, repo}
+	err = a.Caged(ctx, work, nil, argv, func(e box.Exec, run func(box.Exec) error) error {
 		var words strings.Builder
 		e.Stderr = &words
 		if err := run(e); err != nil {
@@ -103,8 +114,14 @@ func (a *App) tryCommit(ctx context.Context, repo, work string) (doctor.Check, e
 	if err == nil {
 		err = proc.Run(ctx, proc.Cmd{Argv: []string{"git", "-C", work, "status", "--porcelain"}, Env: plainGit()})
 	}
+	is, gone := os.Stat(repo)
 	check := doctor.Check{Name: "cage git", Level: doctor.OK,
-		Detail: "a commit came back to its branch, and git status ran nothing"}
+		Detail: "a commit came back to its branch, git status ran nothing, and no mode changed"}
+	if way != caged.Namespaces {
+		check.Detail = "a commit came back to its branch, and git status ran nothing"
+	} else if gone != nil || is.Mode() != was.Mode() {
+		check.Level, check.Detail = doctor.Fail, "a program in the cage changed the mode of a directory outside"
+	}
 	if _, ran := os.Lstat(mark); ran == nil || string(out) != "two\none\n" {
 		check.Level, check.Detail = doctor.Fail, "a commit did not come back, or git status ran what the cage had set"
 	}

@@ -68,6 +68,28 @@ func TestManyWritersKeepLinesWhole(t *testing.T) {
 	}
 }
 
+// Guards against reports of a program that count as somebody else's, or that are lost because it ended soon.
+func TestReportsInAFileAreCollected(t *testing.T) {
+	l, file := newLog(t), filepath.Join(t.TempDir(), "reports")
+	var text strings.Builder
+	for i := range burst + 5 {
+		fmt.Fprintf(&text, `{"kind":"noted","session":"yours","time":"2001-01-01T00:00:00Z","reason":"%d"}`+"\n", i)
+	}
+	must.Do(t, os.WriteFile(file, []byte(text.String()+"no report\n"+`{"kind":"accepted"}`+"\n"), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	must.Do(t, Collect(ctx, file, time.Hour, l))
+	got := entries(t, l)
+	if len(got) != burst+1 || got[burst].Kind != Dropped || got[0].Session != "" || !got[0].Time.Equal(l.Now()) {
+		t.Errorf("%d entries, %+v … %+v", len(got), got[0], got[len(got)-1])
+	}
+	must.Do(t, os.WriteFile(file, []byte(`{"kind":"accepted","reason":"x"}`+"\n"), 0o600))
+	must.Do(t, Collect(ctx, file, time.Hour, l))
+	if got = entries(t, l); got[len(got)-1].Kind != Denial {
+		t.Errorf("%+v", got[len(got)-1])
+	}
+}
+
 func TestEntriesAreCleaned(t *testing.T) {
 	l := newLog(t)
 	err := l.Add(Entry{Kind: Denial, Reason: "\x1b[2J" + strings.Repeat("ä", 5000), Cwd: "\xff\u202e",

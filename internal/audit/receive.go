@@ -52,6 +52,26 @@ func Receive(ctx context.Context, listener net.Listener, log *Log, session strin
 	}
 }
 
+// Collect writes down what hooks append to a file that the program can write, until ctx ends.
+func Collect(ctx context.Context, file string, every time.Duration, log *Log) error {
+	r := &receiver{log: log, tokens: burst, last: log.Now()}
+	seen, from := 0, &Log{File: file}
+	err := from.Follow(ctx, every, func(e Entry) error {
+		seen++
+		r.report(e, len(e.Input)+len(e.Reason))
+		return nil
+	})
+	if err == nil { // the last look may be long ago
+		err = from.Read(func(e Entry) error {
+			if seen--; seen < 0 {
+				r.report(e, len(e.Input)+len(e.Reason))
+			}
+			return nil
+		})
+	}
+	return errors.Join(err, r.settle())
+}
+
 type receiver struct {
 	log     *Log
 	session string
@@ -82,11 +102,15 @@ func (r *receiver) serve(conn net.Conn) {
 		r.takeTurn(e.Session, e.Part == "ended")
 		return
 	}
-	// Who reports, when and about what is not the sender's to say.
+	r.report(e, len(line))
+}
+
+// report takes an entry. Who reports, when and about what is not the sender's to say.
+func (r *receiver) report(e Entry, size int) {
 	if e.Session, e.Time = r.session, (time.Time{}); e.Kind != Noted {
 		e.Kind = Denial
 	}
-	r.take(e, len(line))
+	r.take(e, size)
 }
 
 // turnKind is the kind of a report about a turn, which is not written down.

@@ -224,6 +224,11 @@ func (r Row) Env(dir string) (env []string) {
 	return env
 }
 
+// Owns says whether a directory is the agent's alone. Some of its settings are in one of somebody else's.
+func (r Row) Owns(dir string) bool {
+	return slices.Contains(r.Steering, dir+"/") || strings.HasPrefix(r.Instructions, dir+"/")
+}
+
 // Settings are what the guard protects of all agents, in a workspace and in a home, and what in a home alone.
 func Settings() (names, inHome []string) {
 	names, inHome = make([]string, 0, 32), make([]string, 0, 16) // the hook pays for every piece of memory anew

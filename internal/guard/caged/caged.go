@@ -58,9 +58,13 @@ const (
 // ErrNotBuilt says that the system refused a cage, in which nothing has run.
 var ErrNotBuilt = errors.New("the cage could not be made")
 
-// NotHeld is what rules alone can't hold, for the user to know.
-const NotHeld = "chmod, utime and xattr of your files by a program; .git and agents' settings in the worktree while " +
-	"it runs (they are put back); names of files and processes, which can be listed; signals below version 6 of Landlock"
+// NotHeld is what rules alone can't hold, and NotThere what a program lacks with them, for the user to know.
+const (
+	NotHeld = "chmod, utime and xattr of your files by a program; .git and agents' settings in the worktree while " +
+		"it runs (they are put back); names of files and processes, which can be listed; priorities of processes; " +
+		"signals below version 6 of Landlock"
+	NotThere = "/tmp, /var/tmp and /dev/shm, which a program can't write: TMPDIR names a directory"
+)
 
 // bare says that rules alone hold the program: nothing is mounted.
 func (c *Cage) bare() bool { return c.Way == Landlock || c.Way == Seatbelt }
@@ -93,8 +97,8 @@ func (c *Cage) Await() error {
 // Missing are the settings that the worktree lacks, in whose place the cage puts something. Git is to overlook them.
 func (c *Cage) Missing() (names []string) {
 	c.Release() // of a cage that was killed
-	dirs, files := settings()
-	for _, name := range append(dirs, files...) {
+	dirs, single := settings()
+	for _, name := range append(dirs, single...) {
 		if _, err := os.Lstat(filepath.Join(c.Worktree, name)); errors.Is(err, os.ErrNotExist) {
 			names = append(names, name)
 		}
@@ -103,19 +107,21 @@ func (c *Cage) Missing() (names []string) {
 }
 
 // settings are what starts something later in a worktree, or tells agents what to do: whole directories of agents, and
-// single files.
-func settings() (dirs, files []string) {
-	names, _ := roster.Settings()
-	for _, name := range append(names, ".mcp.json") {
-		if dir, _, nested := strings.Cut(name, "/"); nested {
-			dirs = append(dirs, dir)
-		} else {
-			files = append(files, name)
+// single places in directories that are not theirs alone.
+func settings() (dirs, single []string) {
+	single = []string{".mcp.json"}
+	for _, row := range roster.All() {
+		for _, name := range row.Settings {
+			if dir, _, nested := strings.Cut(name, "/"); nested && row.Owns(dir) {
+				dirs = append(dirs, dir)
+			} else {
+				single = append(single, name)
+			}
 		}
 	}
 	slices.Sort(dirs)
-	slices.Sort(files)
-	return slices.Compact(dirs), slices.Compact(files)
+	slices.Sort(single)
+	return slices.Compact(dirs), slices.Compact(single)
 }
 
 func unavailable() error {

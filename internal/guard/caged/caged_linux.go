@@ -96,13 +96,10 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 		extra = slices.Concat(env, c.withoutLogin(no), reached, extra)
 	}
 	v.Add(jail.Mount{Source: c.Worktree, Target: c.Worktree, Write: !c.Alone, Host: true})
-	if !c.Alone { // it would take away what a cage that runs beside it has made
+	if !c.Alone { // where the worktree is read-only, and what a cage that runs beside it has made is in it
 		if err := c.hold(v); err != nil {
 			return nil, err
 		}
-	}
-	if err := c.keep(v); err != nil {
-		return nil, err
 	}
 	v.Add(slices.Concat(c.Repo, keys)...)
 	v.Finish(p)
@@ -173,18 +170,8 @@ func (c *Cage) cache(v *host.View, home, name string, layered bool) error {
 	return err
 }
 
-// keep holds what git outside believes. Directories above are held as well: they could be moved away otherwise.
+// keep holds what git outside believes.
 func (c *Cage) keep(v *host.View) error {
-	if c.Alone {
-		return nil // there the worktree is read-only
-	}
-	for _, name := range slices.Concat(c.Kept, c.Empty) {
-		for dir := filepath.Dir(name); dir != c.Worktree && paths.Within(dir, c.Worktree); dir = filepath.Dir(dir) {
-			if st, err := os.Lstat(dir); err == nil && st.IsDir() {
-				v.Add(jail.Mount{Source: dir, Target: dir, Write: true, Host: true})
-			}
-		}
-	}
 	for _, name := range c.Kept {
 		m, err := kept(name)
 		if err != nil {
@@ -200,6 +187,20 @@ func (c *Cage) keep(v *host.View) error {
 		v.Add(jail.Mount{Target: name, Empty: true})
 	}
 	return nil
+}
+
+// above holds the directories above something that is held: they could be moved away otherwise. The directories of
+// agents are read-only or layers, and nothing in them is shown as it is.
+func (c *Cage) above(v *host.View, name string) {
+	dirs, _ := settings()
+	for dir := filepath.Dir(name); dir != c.Worktree && paths.Within(dir, c.Worktree); dir = filepath.Dir(dir) {
+		agents := slices.ContainsFunc(dirs, func(of string) bool {
+			return paths.Within(dir, filepath.Join(c.Worktree, of))
+		})
+		if st, err := os.Lstat(dir); err == nil && st.IsDir() && !agents {
+			v.Add(jail.Mount{Source: dir, Target: dir, Write: true, Host: true})
+		}
+	}
 }
 
 // kept shows something of the worktree as it is.
@@ -222,19 +223,28 @@ func (c *Cage) hold(v *host.View) error {
 	if err := os.WriteFile(c.made(), []byte(strings.Join(missing, "\n")), 0o600); err != nil {
 		return err
 	}
-	dirs, files := settings()
-	for _, name := range append(dirs, files...) {
+	dirs, single := settings()
+	var held []jail.Mount
+	for _, name := range append(dirs, single...) {
 		show := c.asItIs
 		if slices.Contains(missing, name) {
 			show = c.fill
+		}
+		if _, err := kept(filepath.Dir(filepath.Join(c.Worktree, name))); ignoreMissing(err) != nil {
+			return err
 		}
 		m, err := show(name)
 		if err != nil {
 			return err
 		}
-		v.Add(m)
+		held = append(held, m)
+		c.above(v, m.Target)
 	}
-	return nil
+	for _, name := range slices.Concat(c.Kept, c.Empty) {
+		c.above(v, name)
+	}
+	v.Add(held...) // of two at one place the later one counts
+	return c.keep(v)
 }
 
 // asItIs shows what is at a name in the worktree.
@@ -250,7 +260,7 @@ func (c *Cage) asItIs(name string) (jail.Mount, error) {
 // fill makes something at a name in the worktree, so that something else can be mounted there.
 func (c *Cage) fill(name string) (m jail.Mount, err error) {
 	at := filepath.Join(c.Worktree, name)
-	if row, _ := c.agent(); slices.Contains(row.Settings, name) {
+	if row, _ := c.agent(); slices.Contains(row.Settings, name) && filepath.Dir(at) == c.Worktree {
 		none := filepath.Join(c.Dir, "none.json")
 		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err == nil {
@@ -266,7 +276,7 @@ func (c *Cage) fill(name string) (m jail.Mount, err error) {
 		}
 		m = jail.Mount{Source: filepath.Join(layer, "upper"), Target: at, Write: true}
 	}
-	return m, os.Mkdir(at, 0o755)
+	return m, os.MkdirAll(at, 0o755)
 }
 
 // owns says whether a directory in a worktree holds settings of the agent itself.
@@ -292,11 +302,14 @@ func (c *Cage) Release() (filled []string) {
 	for name := range strings.Lines(string(names)) {
 		at := filepath.Join(c.Worktree, strings.TrimSpace(name))
 		st, err := os.Lstat(at)
+		_, elsewhere := kept(filepath.Dir(at))
 		switch {
-		case err != nil:
+		case err != nil || elsewhere != nil:
 		case st.IsDir():
 			if unix.Rmdir(at) != nil { // something is there
 				filled = append(filled, at)
+			} else if dir := filepath.Dir(at); dir != c.Worktree {
+				_ = unix.Rmdir(dir) // made on the way
 			}
 		case st.Mode().IsRegular() && st.Size() == 0:
 			_ = os.Remove(at)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/boxtest"
@@ -98,6 +99,56 @@ func TestOnlyTheWorktreeCanBeWritten(t *testing.T) {
 	}
 }
 
+// Guards against workflows that nobody can change, because an agent has a directory of hooks beside them.
+func TestAPlaceAmongOthersIsHeldAlone(t *testing.T) {
+	p := newPlace(t, "bash")
+	hooks := "no touch .github/hooks/x; no rmdir .github/hooks; no mv .github .g\n"
+	p.shell(t, hooks+"mkdir .github/workflows; echo one > .github/workflows/ci")
+	p.cage.Release()
+	p.shell(t, hooks+"echo two > .github/workflows/ci")
+	p.cage.Release()
+	p.cage.Way = Landlock
+	must.Do(t, p.cage.Record())
+	p.shell(t, "echo three >> .github/workflows/ci; mkdir .github/hooks")
+	changed := must.Get(p.cage.PutBack())(t)
+	got := string(must.Get(os.ReadFile(p.worktree + "/.github/workflows/ci"))(t))
+	if _, err := os.Lstat(p.worktree + "/.github/hooks"); err == nil || got != "two\nthree\n" || len(changed) != 1 {
+		t.Errorf("%q, %v, %v", got, changed, err)
+	}
+	must.Do(t, os.RemoveAll(p.worktree+"/.github"))
+	p.cage.Way = Namespaces
+	p.shell(t, "no touch .github/hooks/x")
+	p.cage.Release()
+	must.Do(t, os.Symlink(p.outside, p.worktree+"/.github"))
+	if err := p.cage.Run(t.Context(), box.Exec{Argv: []string{"true"}, Dir: p.worktree}); err == nil {
+		t.Error("a link leads out of it")
+	}
+	p.cage.Release()
+	for _, dir := range []string{p.outside, p.worktree} {
+		if all := must.Get(os.ReadDir(dir))(t); len(all) > 1 || dir == p.outside && len(all) > 0 {
+			t.Errorf("%s holds %v", dir, all)
+		}
+	}
+}
+
+// Guards against settings that can be written because something below them is held, and so what is above it.
+func TestASubmoduleAmongSettingsOpensNothing(t *testing.T) {
+	for _, program := range []string{"bash", "claude"} {
+		p := newPlace(t, program)
+		sub := p.worktree + "/.claude/skills/one"
+		lay(t, map[string]string{sub + "/.git": "gitdir: there\n", sub + "/SKILL.md": "mine\n"})
+		p.cage.Kept, p.cage.Empty = []string{sub + "/.git"}, []string{p.worktree + "/.claude/skills/two"}
+		p.shell(t, `no touch .claude/skills/two/x; no touch .claude/skills/one/.git; no rm .claude/skills/one/.git
+			grep -q gitdir .claude/skills/one/.git
+			touch .claude/settings.local.json .claude/skills/one/SKILL.md .claude/skills/new || true
+			mv .claude/skills/one .claude/one || true`)
+		p.cage.Release()
+		if got := files(t, p.worktree); len(got) != 3 || !strings.HasSuffix(got[sub+"/SKILL.md"], "mine\n") {
+			t.Errorf("%s left %v", program, got)
+		}
+	}
+}
+
 // Guards against a cage that does not start because somebody was at work in a directory that is shown in parts.
 func TestWhatVanishesMeanwhileIsLeftOut(t *testing.T) {
 	p := newPlace(t, "bash")
@@ -175,7 +226,7 @@ func TestAnAgentHasAHomeOfItsOwn(t *testing.T) {
 }
 
 func anAgentHasAHomeOfItsOwn(t *testing.T, way Way, held string) {
-	p := newPlace(t, "/somewhere/claude")
+	p, began := newPlace(t, "/somewhere/claude"), time.Now()
 	p.cage.Way = way
 	mine := p.home + "/.claude/projects/" + strings.Map(func(r rune) rune {
 		if strings.ContainsRune("/._", r) {
@@ -192,11 +243,14 @@ func anAgentHasAHomeOfItsOwn(t *testing.T, way Way, held string) {
 	p.shell(t, `cd "$CLAUDE_CONFIG_DIR"
 		grep -q model settings.json; `+held+`
 		cd projects; [ "$(ls)" = `+filepath.Base(mine)+` ]; cd ./*; grep -q one s.jsonl; echo two >> s.jsonl
-		cd ../..; no test -e other
+		ln -s ~/.profile next.jsonl; cd ../..; no test -e other
 		echo '{"changed":1}' > new; mv new .claude.json; mkdir shell-snapshots
 		echo '{"oauth":{"token":"new","expires":2}}' > new; mv new .credentials.json
 		no grep -r secret ~/.claude`)
-	must.Get(p.cage.BringTokens())(t)
+	must.Get(p.cage.BringTokens(p.worktree, began))(t)
+	if all := must.Get(os.ReadDir(mine))(t); len(all) != 1 {
+		t.Errorf("%v lead out of what is the user's", all)
+	}
 	for name, want := range map[string]string{
 		mine + "/s.jsonl": "one\ntwo\n", p.home + "/.claude.json": `{"projects":{}}`,
 		p.home + "/.claude/.credentials.json": `{"oauth":{"token":"new","expires":2}}` + "\n",
@@ -207,7 +261,7 @@ func anAgentHasAHomeOfItsOwn(t *testing.T, way Way, held string) {
 	}
 	p.shell(t, `cd "$CLAUDE_CONFIG_DIR"; grep -q changed .claude.json; echo '{"command":"rm"}' > .credentials.json
 		rm -rf projects 2>/dev/null || true; ln -s /etc .claude.x; rm -rf shell-snapshots; ln -s / shell-snapshots`)
-	must.Get(p.cage.BringTokens())(t)
+	must.Get(p.cage.BringTokens(p.worktree, began))(t)
 	if got := must.Get(os.ReadFile(p.home + "/.claude/.credentials.json"))(t); !bytes.Contains(got, []byte("new")) {
 		t.Errorf("the login became %q", got)
 	}

@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/tree"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
@@ -198,11 +200,21 @@ func readBounded(name string) ([]byte, error) {
 }
 
 // BringTokens brings renewed tokens of the agent's login back to the user: a file of the same shape in which only
-// values differ, and only if the user's is what was copied.
-func (c *Cage) BringTokens() (renewed []string, err error) {
+// values differ, and only if the user's is what was copied. Links that a program which began
+// in a directory has made in what is the user's own go.
+func (c *Cage) BringTokens(dir string, began time.Time) (renewed []string, err error) {
 	row, known := c.agent()
 	if !known {
 		return nil, nil
+	}
+	for _, name := range row.State {
+		name, err := project(name, dir, c.place(row, path.Dir(name)))
+		if err != nil {
+			return nil, err
+		}
+		if err := tree.DropLinks(c.place(row, name), began); err != nil {
+			return nil, err
+		}
 	}
 	root, err := os.OpenRoot(filepath.Join(c.Dir, "home"))
 	if err != nil {
