@@ -138,7 +138,7 @@ func (k *keptRepo) end(ctx context.Context) error {
 		return nil
 	}
 	report, err := k.repo.End(ctx, k.inside)
-	report.Moved = k.come(report.Moved)
+	report.Moved, k.moved = k.come(report.Moved), nil
 	for _, line := range report.Words() {
 		k.app.IO.Say("%s", line)
 	}
@@ -185,7 +185,7 @@ func (k *keptRepo) tellDangers(ctx context.Context, report aside.Report) error {
 			for _, name := range g.Files() {
 				if g.Response == gate.Ask && !told[name] && len(told) < maxTold {
 					told[name] = true
-					k.app.IO.Warn("%s came with it, and %s: look at it first", git.Quote(name), g.Says)
+					k.app.IO.Warn("%s came with it (%s): look at it first", git.Quote(name), g.Says)
 				}
 			}
 		}

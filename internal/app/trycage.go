@@ -80,8 +80,7 @@ func (a *App) tryCage(ctx context.Context) (checks []doctor.Check, err error) {
 	checks = []doctor.Check{check, back}
 	if c.Way != caged.Namespaces {
 		checks = append(checks, doctor.Check{Name: "cage limits", Level: doctor.Warn, Detail: string(c.Way) +
-			" alone can't hold " + caged.NotHeld + "; it does not give " + caged.NotThere,
-			Mend: "let cco make user namespaces; `cco doctor` says how"})
+			" alone can't hold " + caged.NotHeld, Mend: "let cco make user namespaces; `cco doctor` says how"})
 	}
 	return checks, err
 }

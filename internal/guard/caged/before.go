@@ -26,8 +26,7 @@ func (c *Cage) Record() error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	dirs, names := settings()
-	names = append(names, dirs...)
+	names := settings()
 	for _, at := range slices.Concat(c.Kept, c.Empty) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && slices.Contains(c.Kept, at) {
 			return fmt.Errorf("%s is a worktree in this one, and %s can't hold it: put it elsewhere with git worktree move",

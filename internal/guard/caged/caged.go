@@ -58,13 +58,10 @@ const (
 // ErrNotBuilt says that the system refused a cage, in which nothing has run.
 var ErrNotBuilt = errors.New("the cage could not be made")
 
-// NotHeld is what rules alone can't hold, and NotThere what a program lacks with them, for the user to know.
-const (
-	NotHeld = "chmod, utime and xattr of your files by a program; .git and agents' settings in the worktree while " +
-		"it runs (they are put back); names of files and processes, which can be listed; priorities of processes; " +
-		"signals below version 6 of Landlock"
-	NotThere = "/tmp, /var/tmp and /dev/shm, which a program can't write: TMPDIR names a directory"
-)
+// NotHeld is what rules alone can't hold or give, for the user to know.
+const NotHeld = "chmod, utime and xattr of your files by a program; .git and agents' settings in the worktree while " +
+	"it runs (they are put back); names of files and processes, which can be listed; priorities of processes; signals " +
+	"below version 6 of Landlock; and gives no /tmp, /var/tmp and /dev/shm to write: TMPDIR names a directory"
 
 // bare says that rules alone hold the program: nothing is mounted.
 func (c *Cage) bare() bool { return c.Way == Landlock || c.Way == Seatbelt }
@@ -97,8 +94,7 @@ func (c *Cage) Await() error {
 // Missing are the settings that the worktree lacks, in whose place the cage puts something. Git is to overlook them.
 func (c *Cage) Missing() (names []string) {
 	c.Release() // of a cage that was killed
-	dirs, single := settings()
-	for _, name := range append(dirs, single...) {
+	for _, name := range settings() {
 		if _, err := os.Lstat(filepath.Join(c.Worktree, name)); errors.Is(err, os.ErrNotExist) {
 			names = append(names, name)
 		}
@@ -108,20 +104,18 @@ func (c *Cage) Missing() (names []string) {
 
 // settings are what starts something later in a worktree, or tells agents what to do: whole directories of agents, and
 // single places in directories that are not theirs alone.
-func settings() (dirs, single []string) {
-	single = []string{".mcp.json"}
+func settings() (names []string) {
+	names = []string{".mcp.json"}
 	for _, row := range roster.All() {
 		for _, name := range row.Settings {
 			if dir, _, nested := strings.Cut(name, "/"); nested && row.Owns(dir) {
-				dirs = append(dirs, dir)
-			} else {
-				single = append(single, name)
+				name = dir
 			}
+			names = append(names, name)
 		}
 	}
-	slices.Sort(dirs)
-	slices.Sort(single)
-	return slices.Compact(dirs), slices.Compact(single)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func unavailable() error {

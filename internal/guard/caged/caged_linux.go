@@ -189,12 +189,11 @@ func (c *Cage) keep(v *host.View) error {
 	return nil
 }
 
-// above holds the directories above something that is held: they could be moved away otherwise. The directories of
-// agents are read-only or layers, and nothing in them is shown as it is.
+// above holds the directories above something that is held: they could be moved away otherwise. Those of agents are
+// read-only or layers, and nothing in them is shown as it is.
 func (c *Cage) above(v *host.View, name string) {
-	dirs, _ := settings()
 	for dir := filepath.Dir(name); dir != c.Worktree && paths.Within(dir, c.Worktree); dir = filepath.Dir(dir) {
-		agents := slices.ContainsFunc(dirs, func(of string) bool {
+		agents := slices.ContainsFunc(settings(), func(of string) bool {
 			return paths.Within(dir, filepath.Join(c.Worktree, of))
 		})
 		if st, err := os.Lstat(dir); err == nil && st.IsDir() && !agents {
@@ -223,9 +222,8 @@ func (c *Cage) hold(v *host.View) error {
 	if err := os.WriteFile(c.made(), []byte(strings.Join(missing, "\n")), 0o600); err != nil {
 		return err
 	}
-	dirs, single := settings()
 	var held []jail.Mount
-	for _, name := range append(dirs, single...) {
+	for _, name := range settings() {
 		show := c.asItIs
 		if slices.Contains(missing, name) {
 			show = c.fill

@@ -209,10 +209,7 @@ func (c *Cage) BringTokens(dir string, began time.Time) (renewed []string, err e
 	}
 	for _, name := range row.State {
 		name, err := project(name, dir, c.place(row, path.Dir(name)))
-		if err != nil {
-			return nil, err
-		}
-		if err := tree.DropLinks(c.place(row, name), began); err != nil {
+		if err = errors.Join(err, tree.DropLinks(c.place(row, name), began)); err != nil {
 			return nil, err
 		}
 	}
