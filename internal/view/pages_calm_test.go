@@ -61,9 +61,9 @@ func TestButtonsWaitUntilTheyWereSeen(t *testing.T) {
 
 	// A session that is not there is not found, and cco is.
 	b.at("/session/00000000")
-	b.sees("no session")
+	b.sees("No session")
 	b.at("/session/00000000/terminal")
-	b.sees("no session")
+	b.sees("No session")
 	b.until("cco answers", "!document.body.innerText.includes('does not answer')")
 	// Whoever is forgotten is asked for a code, also on a page that is open.
 	b.at("/")
