@@ -10,6 +10,7 @@ import {
   effect,
   signal,
   useEffect,
+  useLayoutEffect,
   useRef,
   dollars,
   Icon,
@@ -101,7 +102,7 @@ const own = new Set();
 export function useKeys(map) {
   const now = useRef(map);
   now.current = map;
-  useEffect(() => {
+  useLayoutEffect(() => {
     own.add(now);
     return () => own.delete(now);
   }, []);
