@@ -44,7 +44,6 @@ const keys = [
   ['↓', '\x1b[B'],
   ['←', '\x1b[D'],
   ['→', '\x1b[C'],
-  ['Enter', '\r'],
 ];
 
 // What a program draws with has Primer's dark colours: a terminal is dark.
