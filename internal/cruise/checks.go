@@ -123,10 +123,9 @@ func weigh(rule CheckRule, ignore []string, c Checked) (w weighed) {
 			}
 		}
 	}
-	for _, p := range append(slices.Clone(c.Required), slices.DeleteFunc(slices.Clone(c.Expected), func(name string) bool {
-		return !counts(name)
-	})...) {
-		if !ignored(p) && !slices.Contains(w.missing, p) &&
+	for i, p := range slices.Concat(c.Required, c.Expected) {
+		counted := i < len(c.Required) || counts(p)
+		if counted && !ignored(p) && !slices.Contains(w.missing, p) &&
 			!slices.ContainsFunc(c.All, func(v Check) bool { return fits(p, v.Name) }) {
 			w.missing = append(w.missing, p)
 		}

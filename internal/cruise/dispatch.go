@@ -105,7 +105,7 @@ var (
 	StepAnswer      = quiet("answer", Steps.Answer)
 	StepSay         = quiet("say", Steps.Say)
 	StepClose       = quiet("close", Steps.Close)
-	StepHands       = step("hands", Steps.Hands)
+	StepPushers     = step("hands", Steps.Pushers)
 	StepTake        = step("take", Steps.Take)
 	StepTarget      = step("target", Steps.Target)
 	StepLend        = quiet("lend", Steps.Lend)
@@ -131,7 +131,7 @@ type anyStep interface {
 func steps() []anyStep {
 	return []anyStep{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview,
 		StepLook, StepAnswer,
-		StepSay, StepClose, StepHands, StepTake, StepTarget, StepLend, StepReady, StepMerge, StepVerdict, StepBase,
+		StepSay, StepClose, StepPushers, StepTake, StepTarget, StepLend, StepReady, StepMerge, StepVerdict, StepBase,
 		StepCheck, StepChecks, StepAttempt, StepRerun, StepLog, StepSort, StepSave}
 }
 

@@ -58,34 +58,21 @@ func NameTask(task, answer string) (m Metadata, notes []string) {
 	return m, notes
 }
 
-// maxObjects bounds how often an answer is searched for the object.
-const maxObjects = 100
-
 // namesIn finds the last object with one of the two names, whatever is around it.
 func namesIn(answer string) (m Metadata, ok bool) {
-	rest := answer
-	for range maxObjects {
-		i := strings.IndexByte(rest, '{')
-		if i < 0 {
-			break
-		}
+	eachObject(answer, func(_ int, object json.RawMessage) bool {
 		var found struct {
 			Title  any `json:"pr_title"`
 			Branch any `json:"branch_name"`
 		}
-		d := json.NewDecoder(strings.NewReader(rest[i:]))
-		if d.Decode(&found) != nil {
-			rest = rest[i+1:]
-			continue
-		}
-		rest = rest[i+int(d.InputOffset()):]
-		if found.Title == nil && found.Branch == nil {
-			continue
+		if json.Unmarshal(object, &found) != nil || found.Title == nil && found.Branch == nil {
+			return false
 		}
 		title, _ := found.Title.(string)
 		branch, _ := found.Branch.(string)
 		m, ok = Metadata{Title: title, Branch: branch}, true
-	}
+		return true
+	})
 	return m, ok
 }
 

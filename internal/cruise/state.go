@@ -303,12 +303,7 @@ func (s *State) names(author string) bool {
 }
 
 // since is the commit that reviews and the size of the change begin at.
-func (s *State) since() string {
-	if s.Base.From != "" {
-		return s.Base.From
-	}
-	return s.Workspace.Base
-}
+func (s *State) since() string { return or(s.Base.From, s.Workspace.Base) }
 
 // lastKind says whether no other kind of the task follows.
 func (s *State) lastKind() bool {

@@ -22,7 +22,7 @@ type Steps interface {
 	Answer(context.Context, AnswerIn) error
 	Say(context.Context, SayIn) error
 	Close(context.Context, CloseIn) error
-	Hands(context.Context, HandsIn) (Hands, error)
+	Pushers(context.Context, PushersIn) (Pushers, error)
 	Take(context.Context, TakeIn) (Took, error)
 	Target(context.Context, TargetIn) (Target, error)
 	Lend(context.Context, LendIn) error

@@ -129,8 +129,8 @@ type world struct {
 	mergedBy *MergeIn
 	pushes   []PushIn
 	opened   int
-	hands    Hands // who pushed to the branch
-	silent   int   // times that the forge does not say who pushed
+	hands    Pushers // who pushed to the branch
+	silent   int     // times that the forge does not say who pushed
 	taken    []TakeIn
 	clash    bool   // what others pushed conflicts with unpushed work
 	badPush  bool   // and has what must not be there
@@ -273,12 +273,12 @@ func (w *world) Close(_ context.Context, in CloseIn) error {
 	return w.fault(StepClose.Name)
 }
 
-func (w *world) Hands(_ context.Context, in HandsIn) (Hands, error) {
+func (w *world) Pushers(_ context.Context, in PushersIn) (Pushers, error) {
 	w.order = append(w.order, "hands "+in.Ours+" "+in.Theirs)
 	if w.silent--; w.silent >= 0 {
-		return Hands{}, w.fault(StepHands.Name)
+		return Pushers{}, w.fault(StepPushers.Name)
 	}
-	return w.hands, w.fault(StepHands.Name)
+	return w.hands, w.fault(StepPushers.Name)
 }
 
 func (w *world) Take(_ context.Context, in TakeIn) (Took, error) {

@@ -166,7 +166,7 @@ func TestTheEngineIsKilledWhile(t *testing.T) {
 			steps []string // around which it is killed at least
 			jobs  []string // and these, where the forge has jobs
 		}{
-			"others push": {cruisetest.OtherHands, []string{cruise.StepHands.Name, cruise.StepTake.Name}, nil},
+			"others push": {cruisetest.OtherHands, []string{cruise.StepPushers.Name, cruise.StepTake.Name}, nil},
 			"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepLend.Name,
 				cruise.StepMerge.Name}, nil},
 			"checks fail": {cruisetest.Checked, []string{cruise.StepChecks.Name, cruise.StepReady.Name, cruise.StepPublish.Name,

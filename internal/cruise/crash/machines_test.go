@@ -383,7 +383,7 @@ func TestOthersActWhileMachinesDie(t *testing.T) {
 		carry func(*testing.T, *cruisetest.Rig)
 		steps []string // around which machines die
 	}{
-		"others push": {cruisetest.OtherHands, []string{cruise.StepHands.Name, cruise.StepTake.Name,
+		"others push": {cruisetest.OtherHands, []string{cruise.StepPushers.Name, cruise.StepTake.Name,
 			cruise.StepPush.Name}},
 		"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepLend.Name,
 			cruise.StepMerge.Name}},

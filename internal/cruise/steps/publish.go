@@ -13,7 +13,6 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
@@ -124,11 +123,7 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(d.dir(in.Phase), "push")
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o700)); err != nil {
-		return temporary(err)
-	}
-	q, err := quarantine.New(ctx, repo, dir, quarantine.Options{})
+	q, err := d.scratch(ctx, repo, in.Phase, "push")
 	if err != nil {
 		return temporary(err)
 	}

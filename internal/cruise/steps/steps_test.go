@@ -451,7 +451,7 @@ func TestEveryStepWaitsForWhatIsMissingShortlyAfterAPush(t *testing.T) {
 			return d.Answer(t.Context(), cruise.AnswerIn{Where: cruise.Where{Phase: "a"}, Answers: []cruise.Reply{{}}})
 		},
 		"hands": func() error {
-			_, err := d.Hands(t.Context(), cruise.HandsIn{Where: cruise.Where{Phase: "a"}})
+			_, err := d.Pushers(t.Context(), cruise.PushersIn{Where: cruise.Where{Phase: "a"}})
 			return err
 		},
 	} {

@@ -162,13 +162,6 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, pr int) error {
 
 // worthWaking says whether the news are more than our own comments.
 func worthWaking(n forge.News) bool {
-	if n.Pull.State == forge.Merged || n.Pull.State == forge.Closed {
-		return true
-	}
-	for _, c := range n.Comments {
-		if !c.Own {
-			return true
-		}
-	}
-	return false
+	return n.Pull.State == forge.Merged || n.Pull.State == forge.Closed ||
+		slices.ContainsFunc(n.Comments, func(c forge.Comment) bool { return !c.Own })
 }

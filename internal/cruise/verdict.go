@@ -76,26 +76,18 @@ func ParseReview(answer string) (ReviewAnswer, error) {
 func verdictIn(text string) (json.RawMessage, error) {
 	var inline []json.RawMessage
 	var last json.RawMessage
-	for i, tries := 0, 0; i < len(text) && tries < 1000; tries++ {
-		next := strings.IndexByte(text[i:], '{')
-		if next < 0 {
-			break
-		}
-		i += next
-		d := json.NewDecoder(strings.NewReader(text[i:]))
-		var raw json.RawMessage
+	eachObject(text, func(at int, object json.RawMessage) bool {
 		var has struct{ Verdict *string }
-		if d.Decode(&raw) != nil || json.Unmarshal(raw, &has) != nil || has.Verdict == nil {
-			i++
-			continue
+		switch {
+		case json.Unmarshal(object, &has) != nil || has.Verdict == nil:
+			return false
+		case strings.Trim(lineBefore(text, at), " \t`") == "":
+			last = object
+		default:
+			inline = append(inline, object)
 		}
-		if strings.Trim(lineBefore(text, i), " \t`") == "" {
-			last = raw
-		} else {
-			inline = append(inline, raw)
-		}
-		i += int(d.InputOffset())
-	}
+		return true
+	})
 	if last != nil {
 		return last, nil
 	}
@@ -108,6 +100,28 @@ func verdictIn(text string) (json.RawMessage, error) {
 		return nil, errors.New("no JSON object with a verdict")
 	}
 	return inline[0], nil
+}
+
+// maxObjects bounds how often a text is searched for an object.
+const maxObjects = 1000
+
+// eachObject shows the JSON objects in a text, and where each begins. One that is not taken is searched for others.
+func eachObject(text string, take func(at int, object json.RawMessage) (taken bool)) {
+	at := 0
+	for range maxObjects {
+		next := strings.IndexByte(text[at:], '{')
+		if next < 0 {
+			return
+		}
+		at += next
+		d := json.NewDecoder(strings.NewReader(text[at:]))
+		var object json.RawMessage
+		if d.Decode(&object) == nil && take(at, object) {
+			at += int(d.InputOffset())
+		} else {
+			at++
+		}
+	}
 }
 
 func lineBefore(text string, i int) string {

@@ -75,7 +75,8 @@ func (m fixing) attribute(commits []Commit, turn Job, r Report) {
 	case len(turn.Findings) == 1 && len(open) == 1:
 		ids = turn.Findings
 	case len(open) > 0 && !m.spent():
-		answer := m.turn(m.job(Reviewer, fmt.Sprintf("which-%d", m.Round), m.Spec.Fixer, prompt("which", briefing{State: *m.State, Commit: commits[at].ID, Open: open})))
+		question := prompt("which", briefing{State: *m.State, Commit: commits[at].ID, Open: open})
+		answer := m.turn(m.job(Reviewer, fmt.Sprintf("which-%d", m.Round), m.Spec.Fixer, question))
 		for line := range strings.Lines(answer.Answer) {
 			if id, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerFinding+":"); ok && answer.OK {
 				ids = append(ids, named(id)...)

@@ -16,16 +16,16 @@ const (
 	Ours   Side = "ours"   // our head, on top of both
 )
 
-// HandsIn asks who moved the branch on the forge away from our head.
-type HandsIn struct {
+// PushersIn asks who moved the branch on the forge away from our head.
+type PushersIn struct {
 	Where
 	Branch string `json:"branch"`
 	Ours   string `json:"ours"`
 	Theirs string `json:"theirs"`
 }
 
-// Hand is somebody who pushed.
-type Hand struct {
+// Pusher is somebody who pushed.
+type Pusher struct {
 	Name  string `json:"name"`
 	Bot   bool   `json:"bot,omitempty"`
 	Us    bool   `json:"us,omitempty"`    // an account of ours, and so the user
@@ -33,10 +33,10 @@ type Hand struct {
 	Key   bool   `json:"key,omitempty"`   // may be a deploy key, which the forge shows by this name
 }
 
-// Hands is how the branch got to its present head.
-type Hands struct {
-	Forced bool   `json:"forced,omitempty"` // our head is no longer part of it
-	People []Hand `json:"people,omitempty"` // who pushed, the last first; none if the forge does not say
+// Pushers is how the branch got to its present head.
+type Pushers struct {
+	Forced bool     `json:"forced,omitempty"` // our head is no longer part of it
+	People []Pusher `json:"people,omitempty"` // who pushed, the last first; none if the forge does not say
 }
 
 // TakeIn asks to go on from another head than ours.
@@ -62,7 +62,7 @@ type Took struct {
 }
 
 // names are those who pushed, for people.
-func (h Hands) names() string {
+func (h Pushers) names() string {
 	var list []string
 	for _, p := range h.People {
 		if !slices.Contains(list, p.Name) {
@@ -73,7 +73,7 @@ func (h Hands) names() string {
 }
 
 // refusal says why commits of other hands are not taken without asking, "" if they are.
-func (s *State) refusal(h Hands) string {
+func (s *State) refusal(h Pushers) string {
 	if h.Forced {
 		return "by force"
 	}
@@ -108,8 +108,8 @@ func (m *machine) otherHands(at time.Time) {
 	if !looking || approved || known {
 		return
 	}
-	h := attempt(m, StepHands, HandsIn{Where: m.where(), Branch: m.Meta.Branch, Ours: or(m.Head.Pushed, m.Head.Commit),
-		Theirs: m.head})
+	h := attempt(m, StepPushers, PushersIn{Where: m.where(), Branch: m.Meta.Branch, Theirs: m.head,
+		Ours: or(m.Head.Pushed, m.Head.Commit)})
 	why := m.refusal(h)
 	if why == "" {
 		m.take("", m.head)

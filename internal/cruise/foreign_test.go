@@ -37,31 +37,31 @@ func TestADraftIsMarkedAsReadyWhenItIsApproved(t *testing.T) {
 	}
 }
 
-func ann(write bool) Hands { return Hands{People: []Hand{{Name: "ann", Write: write}}} }
+func ann(write bool) Pushers { return Pushers{People: []Pusher{{Name: "ann", Write: write}}} }
 
 // Guards against a phase that asks about every commit of a colleague, and against one that takes what nobody vouches
 // for.
 func TestCommitsOfOtherHandsAreTakenOrAskedAbout(t *testing.T) {
 	for name, c := range map[string]struct {
-		hands Hands
+		hands Pushers
 		trust string
 		asks  string // "" if they are taken
 	}{
 		"a person who may write":          {ann(true), "", ""},
 		"somebody who may not":            {ann(false), "", "ann may not write"},
 		"somebody who is trusted by name": {ann(false), "Ann", ""},
-		"the user":                        {Hands{People: []Hand{{Name: "ada", Us: true}}}, "", ""},
-		"what may be a key in the user's name": {Hands{People: []Hand{{Name: "ada", Us: true, Key: true}}}, "",
+		"the user":                        {Pushers{People: []Pusher{{Name: "ada", Us: true}}}, "", ""},
+		"what may be a key in the user's name": {Pushers{People: []Pusher{{Name: "ada", Us: true, Key: true}}}, "",
 			"may have been a deploy key"},
-		"what may be a key in another's": {Hands{People: []Hand{{Name: "ann", Write: true, Key: true}}}, "",
+		"what may be a key in another's": {Pushers{People: []Pusher{{Name: "ann", Write: true, Key: true}}}, "",
 			"may have been a deploy key"},
-		"a key in a trusted name": {Hands{People: []Hand{{Name: "ann", Key: true}}}, "ann", ""},
-		"a bot":                   {Hands{People: []Hand{{Name: "renovate[bot]", Bot: true}}}, "", "is a program"},
-		"a trusted bot":           {Hands{People: []Hand{{Name: "renovate[bot]", Bot: true}}}, "renovate[bot]", ""},
-		"a person after a bot": {Hands{People: []Hand{{Name: "ann", Write: true}, {Name: "x[bot]", Bot: true}}}, "",
+		"a key in a trusted name": {Pushers{People: []Pusher{{Name: "ann", Key: true}}}, "ann", ""},
+		"a bot":                   {Pushers{People: []Pusher{{Name: "renovate[bot]", Bot: true}}}, "", "is a program"},
+		"a trusted bot":           {Pushers{People: []Pusher{{Name: "renovate[bot]", Bot: true}}}, "renovate[bot]", ""},
+		"a person after a bot": {Pushers{People: []Pusher{{Name: "ann", Write: true}, {Name: "x[bot]", Bot: true}}}, "",
 			"x[bot] is a program"},
-		"nobody knows who": {Hands{}, "", "does not say who"},
-		"by force":         {Hands{Forced: true, People: []Hand{{Name: "ann", Write: true}}}, "", "by force"},
+		"nobody knows who": {Pushers{}, "", "does not say who"},
+		"by force":         {Pushers{Forced: true, People: []Pusher{{Name: "ann", Write: true}}}, "", "by force"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{agents: willing, head: "ffffffff", hands: c.hands}
@@ -146,7 +146,7 @@ func TestTheUserChoosesASide(t *testing.T) {
 			return last.Old == "ffffffff" && last.New == "joined" && st.Head.Commit == "joined"
 		},
 	} {
-		w := &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}
+		w := &world{agents: willing, head: "ffffffff", hands: Pushers{Forced: true}}
 		w.during = func(j Job) {
 			if j.Role == Reviewer && len(w.taken) > 0 && side == Ours {
 				w.head = "joined"
@@ -176,7 +176,7 @@ func TestTheUserChoosesASide(t *testing.T) {
 		t.Errorf("said %q", w.said)
 	}
 	// A wish to look that is read together with the answer does not take it away.
-	w = &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}
+	w = &world{agents: willing, head: "ffffffff", hands: Pushers{Forced: true}}
 	st, _ = play(t, w, spec(), Event{ID: "f", Kind: EventNews, At: after(time.Hour)},
 		Event{ID: "r", Kind: EventResume, At: after(time.Hour), Take: Theirs})
 	if st.End != EndApproved || st.Head.Commit != "ffffffff" || len(w.taken) != 1 || st.Life.Again != 1 {
@@ -184,7 +184,7 @@ func TestTheUserChoosesASide(t *testing.T) {
 	}
 	// A resume without a side, or a wish to look, asks again as long as it is still there.
 	for _, kind := range []string{EventResume, EventNews} {
-		w = &world{agents: willing, head: "ffffffff", hands: Hands{Forced: true}}
+		w = &world{agents: willing, head: "ffffffff", hands: Pushers{Forced: true}}
 		st, _ = play(t, w, spec(), Event{ID: "r", Kind: kind, At: after(time.Hour)})
 		if st.End != EndIdle || st.Life.Again != 1 || len(w.taken) > 0 {
 			t.Errorf("%s: end %q, went on %d times, took %+v", kind, st.End, st.Life.Again, w.taken)

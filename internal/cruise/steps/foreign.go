@@ -14,8 +14,8 @@ import (
 	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
-// Hands says who moved the branch on the forge away from our head.
-func (d *Doer) Hands(ctx context.Context, in cruise.HandsIn) (h cruise.Hands, err error) {
+// Pushers says who moved the branch on the forge away from our head.
+func (d *Doer) Pushers(ctx context.Context, in cruise.PushersIn) (h cruise.Pushers, err error) {
 	f, err := d.forge(ctx, in.Repo)
 	if err != nil {
 		return h, err
@@ -38,7 +38,7 @@ func (d *Doer) Hands(ctx context.Context, in cruise.HandsIn) (h cruise.Hands, er
 		return h, temporary(err)
 	}
 	for _, p := range people {
-		one := cruise.Hand{Name: p.Name, Us: among(us, p.Name), Bot: p.Bot || among(d.Settings.Bots, p.Name)}
+		one := cruise.Pusher{Name: p.Name, Us: among(us, p.Name), Bot: p.Bot || among(d.Settings.Bots, p.Name)}
 		// Our own account is the user where nobody tells us of keys.
 		one.Key = keys.May(p.Name) && (keys.Known || !one.Us)
 		if !one.Us && !one.Bot {
