@@ -10,6 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/agent/roster"
+	"github.com/cco-dev/cco/internal/agent/wire"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/skill"
 )
@@ -80,6 +81,25 @@ type Task struct {
 	NewSession string // a UUID for the CLI's session, where it lets us choose
 	Resume     string // the CLI's own id of the session to go on with
 	Prompt     string // said instead of the plan: an answer, "continue"
+
+	Servers []wire.Server
+}
+
+// servers are a task's, as several CLIs want to have them.
+func servers(t Task) []byte {
+	named := map[string]any{}
+	for _, m := range t.Servers {
+		named[m.Name] = map[string]any{"command": m.Command, "args": m.Args, "env": variables(m)}
+	}
+	return encode(map[string]any{"mcpServers": named})
+}
+
+func variables(m wire.Server) map[string]string {
+	values := map[string]string{}
+	for _, v := range m.Env {
+		values[v.Name] = v.Value
+	}
+	return values
 }
 
 // Command is a program to start with Workspace as its directory. It holds no secret.

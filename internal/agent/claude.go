@@ -40,6 +40,9 @@ func claudeCommand(t Task) Command {
 	if t.Rules != "" {
 		argv = append(argv, "--append-system-prompt", t.Rules)
 	}
+	if len(t.Servers) > 0 {
+		argv = append(argv, "--mcp-config="+string(servers(t)))
+	}
 	prompt := "/" + skill.Name + " " + planArg(t)
 	if t.Prompt != "" {
 		prompt = promptArg(t.Prompt)

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/guard/settings"
@@ -50,6 +52,15 @@ func codexCommand(t Task) Command {
 			argv = append(argv, "-c", c)
 		}
 		env = append(env, codexToken+"="+t.Token)
+	}
+	for _, m := range t.Servers {
+		// What is text in JSON is text in TOML.
+		var env []string
+		for _, v := range m.Env {
+			env = append(env, v.Name+"="+string(encode(v.Value)))
+		}
+		argv = append(argv, "-c", fmt.Sprintf("mcp_servers.%s={command=%s,args=%s,env={%s}}", m.Name, encode(m.Command),
+			encode(m.Args), strings.Join(env, ",")))
 	}
 	if t.Resume != "" {
 		argv = append(argv, t.Resume)

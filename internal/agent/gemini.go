@@ -53,8 +53,11 @@ func geminiCommand(t Task) Command {
 	if t.Door != "" {
 		env = append(env, "GOOGLE_GEMINI_BASE_URL=http://"+t.Door+"/gemini", "GEMINI_API_KEY="+t.Token)
 	}
-	return Command{Argv: argv, Env: env, Etc: []File{{Path: geminiPreload, Data: preload, Mode: 0o644}},
-		Home: geminiRules(t)}
+	etc := []File{{Path: geminiPreload, Data: preload, Mode: 0o644}}
+	if len(t.Servers) > 0 {
+		etc = append(etc, File{Path: "gemini-cli/system-defaults.json", Data: servers(t), Mode: 0o644})
+	}
+	return Command{Argv: argv, Env: env, Etc: etc, Home: geminiRules(t)}
 }
 
 // geminiRules puts what its screen should not show into an extension, which only has words for the model: a

@@ -77,5 +77,11 @@ func opencodeConfig(t Task, model string) string {
 			"models":  object{model: object{"name": model}},
 		}}
 	}
+	tools := object{}
+	for _, m := range t.Servers {
+		tools[m.Name] = object{"type": "local", "command": append([]string{m.Command}, m.Args...),
+			"environment": variables(m)}
+	}
+	config["mcp"] = tools
 	return string(encode(config))
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -79,10 +80,8 @@ func (s Spec) Adapter() (Adapter, error) {
 		return Adapter{}, &SpecError{s.Name, "cco drives this agent itself"}
 	}
 	r := own
+	s.Provider = cmp.Or(s.Provider, own.Provider)
 	r.Name, r.Provider = s.Name, s.Provider
-	if r.Provider == "" {
-		r.Provider = own.Provider
-	}
 	switch {
 	case len(s.ACP) == 0 || filepath.Base(s.ACP[0]) != s.ACP[0]:
 		return Adapter{}, &SpecError{s.Name, `acp says what is started, such as acp = ["copilot", "--acp"]`}
@@ -122,40 +121,29 @@ const nodeOfACP = 22
 
 // over fills in what a row does not say.
 func (s Spec) over(p Spec) Spec {
-	if len(s.ACP) > 0 {
-		p.ACP = s.ACP
+	if len(s.ACP) == 0 {
+		s.ACP = p.ACP
 	}
-	p.NPM = s.NPM
-	for _, v := range []struct{ to, from *string }{{&p.Provider, &s.Provider}, {&p.Mode, &s.Mode}, {&p.Model, &s.Model}} {
-		if *v.from != "" {
-			*v.to = *v.from
-		}
+	s.Mode, s.Model = cmp.Or(s.Mode, p.Mode), cmp.Or(s.Model, p.Model)
+	s.Env, s.Files = merged(p.Env, s.Env), merged(p.Files, s.Files)
+	return s
+}
+
+func merged(all ...map[string]string) map[string]string {
+	m := map[string]string{}
+	for _, one := range all {
+		maps.Copy(m, one)
 	}
-	merged := func(a, b map[string]string) map[string]string {
-		c := map[string]string{}
-		maps.Copy(c, a)
-		maps.Copy(c, b)
-		return c
-	}
-	p.Env, p.Files = merged(p.Env, s.Env), merged(p.Files, s.Files)
-	return p
+	return m
 }
 
 // command starts the agent under our driver, which speaks the protocol with it inside the box.
 func (s Spec) command(t Task) Command {
-	provider := s.Provider
-	if provider == "" {
-		provider = row(s.Name).Provider
-	}
-	model := t.Model
-	if model == "" {
-		model = s.Model
-	}
 	door := ""
 	if t.Door != "" {
-		door = "http://" + t.Door + "/" + provider
+		door = "http://" + t.Door + "/" + s.Provider
 	}
-	fill := strings.NewReplacer("{door}", door, "{token}", t.Token, "{model}", model).Replace
+	fill := strings.NewReplacer("{door}", door, "{token}", t.Token, "{model}", cmp.Or(t.Model, s.Model)).Replace
 	job := map[string]string{}
 	for name, text := range s.Files {
 		job[name] = fill(text)
@@ -169,7 +157,7 @@ func (s Spec) command(t Task) Command {
 		env = append(env, name+"="+fill(s.Env[name]))
 	}
 	env = append(env, wire.Variable+"="+string(encode(wire.Job{Argv: argv, Files: job, Dir: t.Workspace,
-		Prompt: prompt(t), Resume: t.Resume, Mode: s.Mode, Model: t.Model})))
+		Prompt: prompt(t), Resume: t.Resume, Mode: s.Mode, Model: t.Model, Servers: t.Servers})))
 	return Command{Argv: []string{t.Tool, "acp"}, Env: env}
 }
 

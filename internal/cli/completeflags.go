@@ -23,7 +23,7 @@ func (a *commands) flagValues() map[string]completions {
 			return all, nil
 		}
 	}
-	agents := a.valuesOf("agent.default")
+	agents := list(a.agentNames()...)
 	return map[string]completions{
 		"box": a.boxNames, "backend": a.valuesOf("box.backend"), "network": a.valuesOf("network.mode"),
 		"continue": a.sessionIDs, "again": a.sessionIDs, "session": a.sessionIDs,

@@ -45,6 +45,7 @@ type Config struct {
 	Engine Engine   `toml:"engine" only:"user"`
 	Worker Worker   `toml:"worker" only:"user"`
 	View   View     `toml:"view"`
+	Editor Editor   `toml:"editor" only:"user"`
 	MCP    Shared   `toml:"mcp"`
 	Limits Spending `toml:"limits"`
 
@@ -64,6 +65,11 @@ type OwnAgent struct {
 	Model    string            `toml:"model"`
 	NPM      []string          `toml:"npm"`      // packages with their exact versions
 	Provider string            `toml:"provider"` // whose model it asks
+}
+
+// Editor says what `cco acp` lets an editor do.
+type Editor struct {
+	Servers map[string][]string `toml:"servers" about:"MCP servers of your editor that run in boxes, each with the variables that it gets"`
 }
 
 // View says how the page is served.

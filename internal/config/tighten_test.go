@@ -163,6 +163,9 @@ func never() map[string]string {
 		// Guards against a repository that names a program to be installed and given a key's door.
 		"agents": "[agents.evil]\nnpm = [\"evil@1.0.0\"]\nacp = [\"evil\"]\nprovider = \"openai\"",
 
+		// Guards against a repository that has an editor's programs started.
+		"editor.servers": `servers = {evil = ["TOKEN"]}`,
+
 		// Guards against a repository that has what was removed go at once.
 		"graveyard.days": `days = 0`,
 		"graveyard.size": `size = "1KiB"`,

@@ -6,13 +6,12 @@ package delegate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,14 +40,12 @@ type desk struct {
 	mine map[string]bool
 }
 
-// An agent of the host's has so many sessions at work, and so many in all.
-const (
-	maxLive = 4
-	maxMine = 32
-)
+// maxLive is how many sessions of an agent of the host's are at work at once.
+const maxLive = 4
 
-// What comes back of a session is so long at most.
+// What is given is so long at most, and so is what comes back of a session.
 const (
+	maxGiven = 32 << 10
 	maxWords = 8 << 10
 	maxPatch = 24 << 10
 	maxDiff  = 4 << 20 // that can be read in parts
@@ -109,7 +106,7 @@ func refused(err error) result {
 	return result{State: "refused", Note: "cco refuses this or could not do it.", Untrusted: quote(err.Error(), maxWords)}
 }
 
-var errNotMine = errors.New("this server has started no such session; status lists those that it has")
+var errNotMine = errors.New("this server has started no such session; delegate gives their names")
 
 // own finds a session that was started here.
 func (d *desk) own(ctx context.Context, id string) (store.Session, error) {
@@ -123,9 +120,9 @@ func (d *desk) own(ctx context.Context, id string) (store.Session, error) {
 }
 
 type task struct {
-	Task    string `json:"task"`
-	Agent   string `json:"agent"`
-	Session string `json:"session"`
+	Task    string `json:"task" jsonschema:"what is to be done, and all that the agent must know: it sees the repository"`
+	Agent   string `json:"agent,omitempty" jsonschema:"such as claude, codex, gemini or opencode"`
+	Session string `json:"session,omitempty" jsonschema:"one that has ended, to go on with it"`
 }
 
 // delegate hands a task over: to a new session, or to one that has ended.
@@ -135,15 +132,8 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 		return result{}, err
 	}
 	o := d.app.RunOptions(cfg)
-	o.Message, o.Budget, o.Box, o.Resume = in.Task, d.budget, cfg.Box.Name, in.Session
-	for _, v := range []struct {
-		to   *string
-		from string
-	}{{&o.Box, d.o.Box}, {&o.Agent, d.o.Agent}, {&o.Agent, in.Agent}} {
-		if v.from != "" {
-			*v.to = v.from
-		}
-	}
+	o.Message, o.Budget, o.Resume = in.Task, d.budget, in.Session
+	o.Box, o.Agent = cmp.Or(d.o.Box, cfg.Box.Name), cmp.Or(in.Agent, d.o.Agent, o.Agent)
 	if o.Agent != cfg.Agent.Default {
 		o.Model = "" // it is the default agent's
 	}
@@ -159,7 +149,7 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.room(ctx, in.Session); err != nil {
+	if err := d.room(ctx); err != nil {
 		return result{}, err
 	}
 	rec, err := d.app.Push(ctx, d.s, cfg, o, app.PlainBox)
@@ -172,10 +162,7 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 }
 
 // room refuses one session too many.
-func (d *desk) room(ctx context.Context, again string) error {
-	if again == "" && len(d.mine) >= maxMine {
-		return fmt.Errorf("no more than %d sessions can be started", maxMine)
-	}
+func (d *desk) room(ctx context.Context) error {
 	live := 0
 	for id := range d.mine {
 		if v, err := d.s.Get(ctx, id); err == nil && v.Live() {
@@ -189,71 +176,48 @@ func (d *desk) room(ctx context.Context, again string) error {
 }
 
 type asked struct {
-	Session string `json:"session"`
-	Wait    int    `json:"wait_seconds"`
+	Session string `json:"session" jsonschema:"of delegate"`
+	Wait    int    `json:"wait_seconds,omitempty" jsonschema:"how long to wait for it, up to 600; 50 suits most clients"`
 }
 
-func (a asked) wait() time.Duration { return time.Duration(a.Wait) * time.Second }
+func (a asked) wait() time.Duration { return time.Duration(min(a.Wait, 600)) * time.Second }
 
-// status says how a session is, or all of them.
+// notes say what a state means to who delegates.
+var notes = map[store.State]string{
+	store.Waiting: "It asks a question; answer gives it an answer.",
+	store.Paused:  "A limit of the user's is reached. Only the user can raise it: ask them.",
+	store.Done:    "It has ended. diff shows what it changed, take asks the user to take it.",
+	store.Pulled:  "The user has taken its work.",
+	store.Failed:  "It ended without success. What it committed is kept; delegate with this session goes on.",
+	store.Killed:  "It was ended. What it committed is kept; delegate with this session goes on.",
+	store.Created: "It is at work.",
+	store.Running: "It is at work.",
+	store.Idle:    "It is at work.",
+}
+
+// status says how a session is.
 func (d *desk) status(ctx context.Context, in asked) (result, error) {
-	if in.Session == "" {
-		return d.all(ctx)
-	}
 	v, err := d.own(ctx, in.Session)
+	if err == nil && in.Wait > 0 && !session.Settled(v) {
+		_, err = d.s.Looking().Wait(ctx, []string{v.ID}, session.WaitOptions{Timeout: in.wait()})
+		if err == nil || errors.As(err, new(*session.LateError)) {
+			v, err = d.s.Get(ctx, v.ID)
+		}
+	}
 	if err != nil {
 		return result{}, err
 	}
-	if in.Wait > 0 && !session.Settled(v) {
-		_, err := d.s.Looking().Wait(ctx, []string{v.ID}, session.WaitOptions{Timeout: in.wait()})
-		if err != nil && !errors.As(err, new(*session.LateError)) {
-			return result{}, err
-		}
-		if v, err = d.s.Get(ctx, v.ID); err != nil {
-			return result{}, err
-		}
+	words := v.Question
+	if v.State != store.Waiting {
+		words, err = d.s.Looking().LastWords(ctx, v.ID)
+		words = strings.TrimSpace(v.Reason + "\n\n" + words)
 	}
-	r := result{Session: v.ID, State: string(v.State), Cost: v.Spent.Cost}
-	switch v.State {
-	case store.Waiting:
-		r.Note, r.Untrusted = "It asks a question; answer gives it an answer.", quote(v.Question, maxWords)
-		return r, nil
-	case store.Paused:
-		r.Note = "A limit of the user's is reached. Only the user can raise it: ask them."
-	case store.Done:
-		r.Note = "It has ended. diff shows what it changed, take asks the user to take it."
-	case store.Pulled:
-		r.Note = "The user has taken its work."
-	case store.Failed, store.Killed:
-		r.Note = "It ended without success. What it committed is kept; delegate with this session goes on."
-	case store.Created, store.Running, store.Idle:
-		r.Note = "It is at work."
-	}
-	words, err := d.s.Looking().LastWords(ctx, v.ID)
-	if v.Reason != "" {
-		words = v.Reason + "\n\n" + words
-	}
-	r.Untrusted = quote(words, maxWords)
-	return r, err
-}
-
-func (d *desk) all(ctx context.Context) (result, error) {
-	d.mu.Lock()
-	ids := slices.Sorted(maps.Keys(d.mine))
-	d.mu.Unlock()
-	lines := make([]string, 0, len(ids))
-	for _, id := range ids {
-		v, err := d.s.Get(ctx, id)
-		if err != nil {
-			return result{}, err
-		}
-		lines = append(lines, id+" "+string(v.State)+" "+v.Agent)
-	}
-	return result{State: "listed", Note: strings.Join(append(lines, fmt.Sprintf("%d in all", len(ids))), "\n")}, nil
+	return result{Session: v.ID, State: string(v.State), Note: notes[v.State], Cost: v.Spent.Cost,
+		Untrusted: quote(words, maxWords)}, err
 }
 
 type reply struct {
-	Session string `json:"session"`
+	Session string `json:"session" jsonschema:"of delegate"`
 	Text    string `json:"text"`
 }
 
@@ -276,8 +240,8 @@ func (d *desk) answer(ctx context.Context, in reply) (result, error) {
 }
 
 type part struct {
-	Session string `json:"session"`
-	Offset  int    `json:"offset"`
+	Session string `json:"session" jsonschema:"of delegate"`
+	Offset  int    `json:"offset,omitempty" jsonschema:"the next_offset of the part before"`
 }
 
 // diff shows a part of what a session that has ended has changed.
@@ -325,11 +289,10 @@ func (d *desk) take(ctx context.Context, in asked) (result, error) {
 	if v.Live() {
 		return result{}, &session.StateError{ID: v.ID, State: v.State, Why: "it is at work"}
 	}
-	late, tick := time.After(in.wait()), time.NewTicker(time.Second)
-	defer tick.Stop()
+	late := time.After(in.wait())
 	for v.State != store.Pulled {
 		select {
-		case <-tick.C:
+		case <-time.After(time.Second):
 			if v, err = d.s.Get(ctx, v.ID); err != nil {
 				return result{}, err
 			}
@@ -338,16 +301,16 @@ func (d *desk) take(ctx context.Context, in asked) (result, error) {
 			return result{}, ctx.Err()
 		case <-late:
 		}
-		where := "at a terminal, with `cco box pull " + v.ID + "`"
+		where := "cco box pull " + v.ID
 		if v.State != store.Done {
-			where = "at a terminal, with `cco box pull " + v.ID + " --partial`"
+			where += " --partial"
 		}
+		where = "at a terminal, with `" + where + "`"
 		if page := d.s.Page(v.ID); page != "" {
 			where += ", or on the page at " + page
 		}
 		note := "The user decides, " + where + ". Tell them, and ask again."
 		return result{Session: v.ID, State: "pending", Note: note}, nil
 	}
-	return result{Session: v.ID, State: "taken", Note: "The user has taken it, to " + safetext.Line(v.Branch) + " at " +
-		git.Short(v.Tip) + " or in part."}, nil
+	return result{Session: v.ID, State: "taken", Note: notes[v.State]}, nil
 }

@@ -10,44 +10,43 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/cco-dev/cco/internal/agent/wire"
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/rpc"
 	"github.com/cco-dev/cco/internal/safetext"
-	"github.com/cco-dev/cco/internal/session"
 )
 
-// Take says what becomes of work in which nothing was found that needs a person's consent.
-type Take string
-
-// The ways. Whatever is chosen, what needs consent waits for it at a terminal or on the page.
+// What becomes of work in which nothing needs a person's consent. What does waits for it in any case, at a
+// terminal or on the page.
 const (
-	Ask      Take = "ask"       // the editor asks for each turn
-	EachTurn Take = "each-turn" // into the branch, if nothing at all was found
-	Never    Take = "never"     // it stays at its ref
+	Ask      = "ask"       // the editor asks for each turn
+	EachTurn = "each-turn" // into the branch, if nothing at all was found
+	Never    = "never"     // it stays at its ref
 )
 
-// Takes are all ways.
-func Takes() []string { return []string{string(Ask), string(EachTurn), string(Never)} }
-
-// Options say who works, and where. What is empty the settings say.
+// Options say who works, where, and what becomes of it. What is empty the settings say.
 type Options struct {
-	Agent, Model, Box string
-	Take              Take
-	Version           string // of cco
+	Agent, Model, Box, Take string
+	Version                 string // of cco
 }
 
 // server is one editor.
 type server struct {
-	app  *app.App
-	o    Options
-	peer peer
+	app *app.App
+	o   Options
 
-	mu    sync.Mutex
-	talks map[string]*talk
+	mu    sync.Mutex // of what follows
+	conn  *sdk.Connection
+	talks map[sdk.SessionId]*talk
 	forms bool // it can ask for more than a yes
 }
 
@@ -60,120 +59,131 @@ const leaveTime = 5 * time.Second
 // Serve speaks with an editor until it hangs up. Agents that are at work then go on in their boxes.
 func Serve(ctx context.Context, a *app.App, o Options, in io.Reader, out io.Writer) error {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the library's
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s := &server{app: a, o: o, talks: map[string]*talk{}}
-	var turns sync.WaitGroup
-	ready := make(chan struct{})
-	s.peer = connect(func(asked context.Context, method string, params json.RawMessage) (any, error) {
-		<-ready
-		turns.Add(1)
-		defer turns.Done()
-		asked, stop := context.WithCancel(asked)
-		defer stop()
-		defer context.AfterFunc(ctx, stop)()
-		return s.answer(asked, method, params)
-	}, in, out)
-	close(ready)
-	select {
-	case <-s.peer.gone():
-	case <-ctx.Done():
-	}
-	cancel()
+	s := &server{app: a, o: o, talks: map[sdk.SessionId]*talk{}}
+	lines := rpc.Bound(in, out)
+	defer context.AfterFunc(ctx, func() { _ = lines.Close() })()
+	s.mu.Lock()
+	s.conn = sdk.NewConnection(s.handle, out, lines)
+	s.mu.Unlock()
+	<-s.conn.Done()
+	s.mu.Lock()
+	talks := slices.Collect(maps.Values(s.talks))
+	s.mu.Unlock()
 	over := make(chan struct{})
-	go func() { turns.Wait(); close(over) }()
+	go func() {
+		defer close(over)
+		for _, t := range talks {
+			t.busy.Lock() // until its turn has noticed
+			t.close()
+		}
+	}()
 	select {
 	case <-over:
 	case <-time.After(leaveTime):
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.talks {
-		t.close()
-	}
 	return nil
 }
 
-// answer answers one request.
-func (s *server) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	var in struct {
-		Session string        `json:"sessionId"`
-		Dir     string        `json:"cwd"`
-		Prompt  []promptBlock `json:"prompt"`
-		Servers []struct {
-			Name string `json:"name"`
-		} `json:"mcpServers"`
-		Can struct {
-			Elicitation *struct {
-				Form *struct{} `json:"form"`
-			} `json:"elicitation"`
-		} `json:"clientCapabilities"`
-	}
-	if err := json.Unmarshal(params, &in); err != nil && len(params) > 0 {
-		return nil, &paramsError{method + ": " + err.Error()}
-	}
-	var servers []string
-	for _, v := range in.Servers {
-		servers = append(servers, v.Name)
-	}
+// handle answers one request.
+func (s *server) handle(ctx context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
 	switch method {
-	case initialize:
-		s.mu.Lock()
-		s.forms = in.Can.Elicitation != nil && in.Can.Elicitation.Form != nil
-		s.mu.Unlock()
-		return s.hello(), nil
-	case authenticate:
-		return struct{}{}, nil
-	case newSession:
-		t, err := s.begin(ctx, in.Dir, "", servers)
-		if err != nil {
+	case sdk.AgentMethodInitialize:
+		return answer(params, s.initialize)
+	case sdk.AgentMethodAuthenticate:
+		return sdk.AuthenticateResponse{}, nil
+	case sdk.AgentMethodSessionNew:
+		return answer(params, func(in sdk.NewSessionRequest) (any, error) {
+			t, err := s.begin(ctx, in.Cwd, "", in.McpServers)
+			if err != nil {
+				return nil, err
+			}
+			return sdk.NewSessionResponse{SessionId: sdk.SessionId(t.id)}, nil
+		})
+	case sdk.AgentMethodSessionLoad:
+		return answer(params, func(in sdk.LoadSessionRequest) (any, error) {
+			t, err := s.begin(ctx, in.Cwd, string(in.SessionId), in.McpServers)
+			if err != nil {
+				return nil, err
+			}
+			return sdk.LoadSessionResponse{}, t.replay(ctx)
+		})
+	case sdk.AgentMethodSessionPrompt:
+		return answer(params, func(in sdk.PromptRequest) (any, error) {
+			t, err := s.talk(in.SessionId)
+			if err != nil {
+				return nil, err
+			}
+			stop, err := t.prompt(ctx, promptText(in.Prompt, t.top))
+			return sdk.PromptResponse{StopReason: stop}, err
+		})
+	case sdk.AgentMethodSessionCancel:
+		return answer(params, func(in sdk.CancelNotification) (any, error) {
+			t, err := s.talk(in.SessionId)
+			if err == nil {
+				t.cancel()
+			}
 			return nil, err
-		}
-		return map[string]any{"sessionId": t.id}, nil
-	case loadSession:
-		t, err := s.begin(ctx, in.Dir, in.Session, servers)
-		if err != nil {
-			return nil, err
-		}
-		return struct{}{}, t.replay(ctx)
+		})
 	}
-	s.mu.Lock()
-	t := s.talks[in.Session]
-	s.mu.Unlock()
-	switch {
-	case method != doPrompt && method != cancelTurn:
-		return nil, &unknownError{method}
-	case t == nil:
-		return nil, &paramsError{"no session " + safetext.Quote(in.Session) + " was begun or loaded here"}
-	case method == cancelTurn:
-		t.cancel()
-		return nil, nil
-	}
-	stop, err := t.prompt(ctx, s.peer.gone(), promptText(in.Prompt, t.top))
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"stopReason": stop}, nil
+	return nil, sdk.NewMethodNotFound(method)
 }
 
-// hello says what we can. Keys are the door's: there is nothing to log in to.
-func (s *server) hello() any {
-	return map[string]any{
-		"protocolVersion": version,
-		"agentInfo":       map[string]string{"name": "cco", "title": "cco", "version": s.o.Version},
-		"authMethods":     []any{},
-		"agentCapabilities": map[string]any{
-			"loadSession":        true,
-			"promptCapabilities": map[string]bool{"embeddedContext": true, "image": false, "audio": false},
-			"mcpCapabilities":    map[string]bool{"http": false, "sse": false},
-		},
+// answer reads what a method is given, and words an error for people: editors show nothing else of it.
+func answer[In any](params json.RawMessage, do func(In) (any, error)) (any, *sdk.RequestError) {
+	var in In
+	if err := json.Unmarshal(params, &in); err != nil {
+		return nil, bad("%v", err)
 	}
+	result, err := do(in)
+	if err == nil {
+		return result, nil
+	}
+	if no, ok := errors.AsType[*sdk.RequestError](err); ok {
+		return nil, no
+	}
+	no := sdk.NewInternalError(nil)
+	no.Message = safetext.Text(err.Error())
+	return nil, no
+}
+
+// bad is an error of a request that makes no sense.
+func bad(format string, args ...any) *sdk.RequestError {
+	no := sdk.NewInvalidParams(nil)
+	no.Message = safetext.Text(fmt.Sprintf(format, args...))
+	return no
+}
+
+// initialize says what we can. Keys are the door's: there is nothing to log in to.
+func (s *server) initialize(in sdk.InitializeRequest) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	can := in.ClientCapabilities.Elicitation
+	s.forms = can != nil && can.Form != nil
+	return sdk.InitializeResponse{
+		ProtocolVersion: sdk.ProtocolVersionNumber,
+		AgentInfo:       &sdk.Implementation{Name: "cco", Title: sdk.Ptr("cco"), Version: s.o.Version},
+		AuthMethods:     []sdk.AuthMethod{},
+		AgentCapabilities: sdk.AgentCapabilities{LoadSession: true,
+			PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true}},
+	}, nil
+}
+
+func (s *server) talk(id sdk.SessionId) (*talk, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.talks[id]; t != nil {
+		return t, nil
+	}
+	return nil, bad("no session %s was begun or loaded here", safetext.Quote(string(id)))
 }
 
 // begin begins a conversation in the repository that the editor shows, or goes on with a session of that repository.
-func (s *server) begin(ctx context.Context, dir, id string, servers []string) (*talk, error) {
+func (s *server) begin(ctx context.Context, dir, id string, servers []sdk.McpServer) (*talk, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, &paramsError{"cwd is no absolute path"}
+		return nil, bad("cwd is no absolute path")
+	}
+	if t, err := s.talk(sdk.SessionId(id)); err == nil {
+		return t, nil // it was begun before
 	}
 	own := *s.app
 	a := &own
@@ -190,8 +200,10 @@ func (s *server) begin(ctx context.Context, dir, id string, servers []string) (*
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{server: s, app: a, s: service, close: done, id: id, top: repo.Top, servers: servers}
-	err = t.open(ctx, repo.Key(), s.o.agent(cfg.Agent.Default))
+	service.Report, service.Warn = func(string, ...any) {}, func(string, ...any) {} // there is no terminal
+	t := &talk{server: s, app: a, s: service, close: done, id: id, top: repo.Top}
+	t.servers, t.refused = allowed(servers, cfg.Editor.Servers)
+	err = t.open(ctx, repo, cfg.Agent.Default)
 	if err == nil {
 		err = s.add(t)
 	}
@@ -202,54 +214,55 @@ func (s *server) begin(ctx context.Context, dir, id string, servers []string) (*
 	return t, nil
 }
 
-func (o Options) agent(usual string) string {
-	if o.Agent != "" {
-		return o.Agent
+// allowed gives the servers that the user's settings name, each with the variables that they list, and the names of the
+// others. None is started here: the agent starts them, in its box.
+func allowed(servers []sdk.McpServer, named map[string][]string) (list []wire.Server, refused []string) {
+	for _, m := range servers {
+		if m.Stdio == nil {
+			refused = append(refused, "one that is an address")
+			continue
+		}
+		variables, ok := named[m.Stdio.Name]
+		if !ok {
+			refused = append(refused, m.Stdio.Name)
+			continue
+		}
+		w := wire.Server{Name: m.Stdio.Name, Command: m.Stdio.Command, Args: append([]string{}, m.Stdio.Args...),
+			Env: []wire.EnvValue{}}
+		for _, v := range m.Stdio.Env {
+			if slices.Contains(variables, v.Name) {
+				w.Env = append(w.Env, wire.EnvValue{Name: v.Name, Value: v.Value})
+			}
+		}
+		list = append(list, w)
 	}
-	return usual
+	return list, refused
 }
 
-// add remembers a conversation. One that is loaded again takes the place of the first, unless that has a turn.
+// add remembers a conversation.
 func (s *server) add(t *talk) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was := s.talks[t.id]; was != nil {
-		if !was.busy.TryLock() {
-			return errBusy
-		}
-		was.close()
-	} else if len(s.talks) >= maxTalks {
+	if len(s.talks) >= maxTalks {
 		return fmt.Errorf("no more than %d conversations can be open: close the editor's others", maxTalks)
 	}
-	s.talks[t.id] = t
+	s.talks[sdk.SessionId(t.id)] = t
 	return nil
-}
-
-var errBusy = errors.New("a turn of this session is under way")
-
-// promptBlock is a part of what a user says.
-type promptBlock struct {
-	Type     string `json:"type"`
-	Text     string `json:"text"`
-	URI      string `json:"uri"`
-	Resource struct {
-		URI  string `json:"uri"`
-		Text string `json:"text"`
-	} `json:"resource"`
 }
 
 // promptText is what is handed over. What a link names is not opened here: the agent has its own copy of the
 // repository, and finds a file of it by its path there.
-func promptText(blocks []promptBlock, top string) string {
+func promptText(blocks []sdk.ContentBlock, top string) string {
 	var b strings.Builder
 	for _, p := range blocks {
-		switch p.Type {
-		case "text":
-			b.WriteString(p.Text)
-		case "resource_link":
-			b.WriteString(within(p.URI, top))
-		case "resource":
-			fmt.Fprintf(&b, "\n%s as my editor has it:\n````\n%s\n````\n", within(p.Resource.URI, top), p.Resource.Text)
+		switch {
+		case p.Text != nil:
+			b.WriteString(p.Text.Text)
+		case p.ResourceLink != nil:
+			b.WriteString(within(p.ResourceLink.Uri, top))
+		case p.Resource != nil && p.Resource.Resource.TextResourceContents != nil:
+			has := p.Resource.Resource.TextResourceContents
+			fmt.Fprintf(&b, "\n%s as my editor has it:\n````\n%s\n````\n", within(has.Uri, top), has.Text)
 		}
 	}
 	return strings.TrimSpace(b.String())
@@ -262,9 +275,4 @@ func within(uri, top string) string {
 		return rel
 	}
 	return uri
-}
-
-// quiet is a service that says nothing by itself: there is no terminal, and the editor is told otherwise.
-func quiet(s *session.Service) {
-	s.Report, s.Warn = func(string, ...any) {}, func(string, ...any) {}
 }

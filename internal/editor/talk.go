@@ -1,14 +1,19 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	sdk "github.com/coder/acp-go-sdk"
+
 	"github.com/cco-dev/cco/internal/agent"
+	"github.com/cco-dev/cco/internal/agent/wire"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -25,7 +30,8 @@ type talk struct {
 	id      string
 	top     string // of the repository
 	agent   agent.Adapter
-	servers []string // that the editor wants the agent to have
+	servers []wire.Server // that the editor wants the agent to have, and may
+	refused []string      // the others
 
 	busy     sync.Mutex // held by the turn, as what follows
 	opened   bool       // what the user should know first was said
@@ -36,33 +42,34 @@ type talk struct {
 }
 
 // open finds the session of a conversation, or draws an id for a new one.
-func (t *talk) open(ctx context.Context, key, agentName string) (err error) {
-	quiet(t.s)
+func (t *talk) open(ctx context.Context, repo *git.Repo, name string) error {
 	if t.id == "" {
 		t.id = t.s.NewID()
-		repo, err := t.app.OpenRepo(ctx, t.top)
-		if err == nil {
-			_, err = repo.Head(ctx)
+		name = cmp.Or(t.o.Agent, name)
+		if _, err := repo.Head(ctx); err != nil {
+			return err
 		}
-		if err == nil {
-			t.agent, err = t.s.Agents.Find(agentName)
+	} else {
+		rec, err := t.s.Get(ctx, t.id)
+		if err == nil && rec.RepoKey != repo.Key() {
+			err = bad("session %s is of another repository", rec.ID)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		name = rec.Agent
 	}
-	rec, err := t.s.Get(ctx, t.id)
-	if err == nil && rec.RepoKey != key {
-		err = &paramsError{"session " + rec.ID + " is of another repository"}
-	}
-	if err == nil {
-		t.agent, err = t.s.Agents.Find(rec.Agent)
-	}
+	a, err := t.s.Agents.Find(name)
+	t.agent = a
 	return err
 }
 
 // tell sends updates, in their order.
-func (t *talk) tell(ctx context.Context, list ...update) error {
+func (t *talk) tell(ctx context.Context, list ...sdk.SessionUpdate) error {
 	for _, u := range list {
-		if err := t.peer.tell(ctx, sendUpdate, map[string]any{"sessionId": t.id, "update": u}); err != nil {
+		err := t.conn.SendNotification(ctx, sdk.ClientMethodSessionUpdate,
+			sdk.SessionNotification{SessionId: sdk.SessionId(t.id), Update: u})
+		if err != nil {
 			return err
 		}
 	}
@@ -70,7 +77,7 @@ func (t *talk) tell(ctx context.Context, list ...update) error {
 }
 
 func (t *talk) say(ctx context.Context, format string, args ...any) error {
-	return t.tell(ctx, chunk(words, "\n\n"+fmt.Sprintf(format, args...)+"\n"))
+	return t.tell(ctx, words("\n\n"+fmt.Sprintf(format, args...)+"\n"))
 }
 
 // cancel ends the turn under way. Its work is kept.
@@ -82,17 +89,10 @@ func (t *talk) cancel() {
 	}
 }
 
-// Why a turn has ended, in the protocol's words.
-const (
-	ended     = "end_turn"
-	cancelled = "cancelled"
-	exhausted = "max_tokens"
-)
-
 // prompt has the agent do a turn. The context is the request's, which ends with the editor: then the agent goes on.
-func (t *talk) prompt(ctx context.Context, gone <-chan struct{}, text string) (stop string, err error) {
+func (t *talk) prompt(ctx context.Context, text string) (stop sdk.StopReason, err error) {
 	if !t.busy.TryLock() {
-		return "", errBusy
+		return "", errors.New("a turn of this session is under way")
 	}
 	defer t.busy.Unlock()
 	turn, end := context.WithCancel(ctx)
@@ -103,52 +103,27 @@ func (t *talk) prompt(ctx context.Context, gone <-chan struct{}, text string) (s
 	if err := t.greet(turn); err != nil {
 		return "", err
 	}
-	rec, err := t.turn(turn, text)
-	stop = ended
-	if err == nil && rec.ID != "" {
-		stop, err = t.settle(turn, rec)
-	}
+	stop, err = t.turn(turn, text)
 	if turn.Err() == nil {
 		return stop, err
 	}
 	select {
-	case <-gone:
+	case <-t.conn.Done():
 		return "", context.Canceled
 	default:
 	}
 	// It was cancelled, so that the session is stopped with what it has.
 	late, over := context.WithTimeout(context.WithoutCancel(ctx), 2*stopTime)
 	defer over()
-	if err := t.halt(late); err != nil {
-		return "", err
+	err = t.s.Stop(late, t.id, stopTime)
+	if errors.As(err, new(*store.NotFoundError)) || errors.As(err, new(*session.StateError)) {
+		err = nil // nothing was begun, or it is over
 	}
-	return cancelled, nil
+	return sdk.StopReasonCancelled, err
 }
 
 // stopTime is how long an agent that was cancelled has to end by itself.
 const stopTime = 15 * time.Second
-
-// halt ends the session's agent: gently at first, and then in any case. Its work is kept.
-func (t *talk) halt(ctx context.Context) error {
-	rec, err := t.s.Get(ctx, t.id)
-	if errors.As(err, new(*store.NotFoundError)) || err == nil && !rec.Live() {
-		return nil // nothing was begun, or it is over
-	}
-	link, err := t.s.Dial(ctx, t.id)
-	if err != nil {
-		return nil //nolint:nilerr // it has just ended
-	}
-	kill := time.AfterFunc(stopTime, func() { _ = link.Kill() })
-	defer kill.Stop()
-	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
-	defer stop()
-	if err := link.Stop(); err == nil {
-		_ = link.Follow(func(session.Event) error { return nil })
-	}
-	_ = link.Close()
-	_, err = t.s.Looking().Wait(ctx, []string{t.id}, session.WaitOptions{})
-	return err
-}
 
 // greet says first what the user must know: what of the repository the agent does not see.
 func (t *talk) greet(ctx context.Context) error {
@@ -164,58 +139,55 @@ func (t *talk) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var notes []string
+	notes := ""
+	if len(dirty) > most {
+		dirty[most] = "and more"
+	}
 	if len(dirty) > 0 {
-		more := ""
-		if len(dirty) > most {
-			dirty, more = dirty[:most], ", and more"
-		}
-		notes = append(notes, "The agent works on what is committed and can't see your uncommitted changes, nor what "+
-			"you have not saved: "+git.Quote(strings.Join(dirty, ", "))+more+".")
+		notes = "The agent works on what is committed and can't see your uncommitted changes, nor what you have not " +
+			"saved: " + git.Quote(strings.Join(dirty, ", ")) + ".\n\n"
 	}
-	if len(t.servers) > 0 {
-		notes = append(notes, "MCP servers of your editor are not started, because they would run outside the box: "+
-			safetext.Cut(strings.Join(t.servers, ", "), maxTitle)+".")
+	if len(t.refused) > 0 {
+		notes += "MCP servers of your editor that your setting editor.servers does not name are not started: " +
+			safetext.Cut(strings.Join(t.refused, ", "), maxTitle) + ".\n\n"
 	}
-	if len(notes) > 0 {
-		if err := t.tell(ctx, chunk(words, strings.Join(notes, "\n\n")+"\n\n")); err != nil {
+	if notes != "" {
+		if err := t.tell(ctx, words(notes)); err != nil {
 			return err
 		}
 	}
 	t.opened = true
-	return t.tell(ctx, update{Kind: "available_commands_update", Commands: []slash{
-		{"take", "bring the session's work into your branch, if nothing in it needs your consent"},
-		{"diff", "show what the session has changed"}}})
+	return t.tell(ctx, sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{
+		AvailableCommands: []sdk.AvailableCommand{
+			{Name: "take", Description: "bring the session's work into your branch, if nothing in it needs your consent"}}}})
 }
 
 // turn is one turn until the agent has ended: a new session, the next run of one, or the answer to its question.
-// Without a session nothing is to be settled.
-func (t *talk) turn(ctx context.Context, text string) (rec store.Session, err error) {
+func (t *talk) turn(ctx context.Context, text string) (sdk.StopReason, error) {
 	switch text {
 	case "":
-		return rec, &paramsError{"the prompt has no words"}
+		return "", bad("the prompt has no words")
 	case "/take":
-		return rec, t.take(ctx)
-	case "/diff":
-		return rec, t.diff(ctx)
+		return sdk.StopReasonEndTurn, t.take(ctx)
 	}
 	since := t.s.Now()
-	if rec, err = t.start(ctx, text); err != nil {
-		return rec, err
-	}
-	for {
-		if rec, err = t.follow(ctx, rec, since); err != nil || rec.State != store.Waiting {
-			return rec, err
+	rec, err := t.start(ctx, text)
+	for err == nil {
+		rec, err = t.follow(ctx, rec, since)
+		if err != nil || rec.State != store.Waiting {
+			break
 		}
-		answer, err := t.ask(ctx, rec)
-		if err != nil || answer == "" {
-			return rec, err
+		answer, no := t.ask(ctx, rec)
+		if no != nil || answer == "" {
+			return sdk.StopReasonEndTurn, no
 		}
 		since = t.s.Now()
-		if rec, err = t.answerIt(ctx, rec, answer); err != nil {
-			return rec, err
-		}
+		rec, err = t.answerIt(ctx, rec, answer)
 	}
+	if err != nil {
+		return "", err
+	}
+	return t.settle(ctx, rec)
 }
 
 // start begins the run that a prompt asks for.
@@ -231,18 +203,12 @@ func (t *talk) start(ctx context.Context, text string) (store.Session, error) {
 		}
 	}
 	o := t.app.RunOptions(cfg)
-	o.Message = text
-	switch missing := (*store.NotFoundError)(nil); {
-	case errors.As(err, &missing):
+	o.Message, o.Servers = text, t.servers
+	switch {
+	case errors.As(err, new(*store.NotFoundError)):
 		drawn := *t.s
 		drawn.NewID = func() string { return t.id }
-		o.Agent, o.Box = t.agent.Name(), cfg.Box.Name
-		if t.o.Box != "" {
-			o.Box = t.o.Box
-		}
-		if t.o.Model != "" {
-			o.Model = t.o.Model
-		}
+		o.Agent, o.Box, o.Model = t.agent.Name(), cmp.Or(t.o.Box, cfg.Box.Name), cmp.Or(t.o.Model, o.Model)
 		return t.app.Push(ctx, &drawn, cfg, o, app.PlainBox)
 	case err != nil:
 		return rec, err
@@ -259,37 +225,16 @@ func (t *talk) answerIt(ctx context.Context, asked store.Session, text string) (
 	if err != nil {
 		return asked, err
 	}
+	o := t.app.RunOptions(cfg)
+	o.Servers = t.servers
 	rec, _, err := t.s.HandOff().Answer(ctx, t.id, func(question string) (string, error) {
 		if question != asked.Question {
 			return "", &session.StateError{ID: t.id, State: asked.State, Why: "it asks something else by now"}
 		}
 		return text, nil
-	}, t.app.RunOptions(cfg))
+	}, o)
 	t.answered = asked.Asked
 	return rec, err
-}
-
-// lookAgain is how often is looked whether an agent that stays has taken its answer.
-const lookAgain = 100 * time.Millisecond
-
-// settled waits until a session has ended, or asks something that was not answered yet.
-func (t *talk) settled(ctx context.Context, id string) (store.Session, error) {
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for {
-		if _, err := t.s.Looking().Wait(ctx, []string{id}, session.WaitOptions{}); err != nil {
-			return store.Session{}, err
-		}
-		now, err := t.s.Get(ctx, id)
-		if err != nil || !now.Live() || now.State != store.Waiting || !now.Asked.Equal(t.answered) {
-			return now, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return now, ctx.Err()
-		}
-	}
 }
 
 // follow tells the editor what the agent does until it has ended, or waits for an answer.
@@ -306,30 +251,92 @@ func (t *talk) follow(ctx context.Context, rec store.Session, since time.Time) (
 			return t.tell(ctx, tells.of(e)...)
 		})
 	}()
-	now, err := t.settled(ctx, rec.ID)
+	ended, err := t.s.Looking().Wait(ctx, []string{rec.ID}, session.WaitOptions{Answered: t.answered})
 	if err != nil {
 		return rec, err
 	}
-	if now.Live() { // its agent waits in its box, so that its keeper says nothing more
+	if ended[0].Live() { // its agent waits in its box, so that its keeper says nothing more
 		leave()
 	}
-	select {
-	case err = <-told:
-	case <-time.After(session.FollowTime):
-		leave()
-		err = <-told
+	defer time.AfterFunc(session.FollowTime, leave).Stop()
+	if err := <-told; err != nil && following.Err() == nil {
+		return rec, err
 	}
-	if err != nil && following.Err() == nil {
-		return now, err
-	}
-	return now, t.tell(ctx, tells.broken()...)
+	return ended[0], t.tell(ctx, tells.broken()...)
 }
 
-func (t *talk) teller(ctx context.Context, rec store.Session) *teller {
-	limit := int64(0)
-	if o, err := t.s.ReadOrder(rec.ID); err == nil {
-		limit = o.Limits.RunTokens
+// maxPrompt bounds what is told again of a prompt.
+const maxPrompt = 64 << 10
+
+// replay tells what was said before.
+func (t *talk) replay(ctx context.Context) error {
+	rec, err := t.s.Get(ctx, t.id)
+	if err != nil {
+		return err
 	}
-	return &teller{top: t.top, inside: []string{"/workspace/" + rec.ID, t.s.WorkspacePath(ctx, rec)},
-		protocol: t.agent.Protocol, limit: limit, calls: map[string]bool{}}
+	if sent, err := t.s.Looking().Sent(ctx, rec, maxPrompt); err == nil && sent != "" {
+		if err := t.tell(ctx, sdk.UpdateUserMessageText(safetext.Text(sent))); err != nil {
+			return err
+		}
+	}
+	tells := t.teller(ctx, rec)
+	err = t.s.Events(ctx, t.id, false, func(e session.Event) error {
+		if e.Kind == session.KindStep {
+			return nil
+		}
+		return t.tell(ctx, tells.of(e)...)
+	})
+	return errors.Join(err, t.tell(ctx, tells.broken()...))
+}
+
+// ask lets the user answer the agent's question: in a form, or where the editor has none with a yes or a no. Nothing is
+// an answer in words, which the next prompt is.
+func (t *talk) ask(ctx context.Context, rec store.Session) (answer string, err error) {
+	if err := t.say(ctx, "The agent asks: %s", rec.Question); err != nil {
+		return "", err
+	}
+	t.server.mu.Lock()
+	forms := t.forms
+	t.server.mu.Unlock()
+	if forms {
+		var got sdk.UnstableCreateElicitationResponse
+		got, err = sdk.SendRequest[sdk.UnstableCreateElicitationResponse](t.conn, ctx, sdk.ClientMethodElicitationCreate,
+			map[string]any{"sessionId": t.id, "mode": "form", "message": rec.Question, "requestedSchema": map[string]any{
+				"type": "object", "required": []string{"answer"},
+				"properties": map[string]any{"answer": map[string]string{"type": "string", "title": "Your answer"}}}})
+		if err == nil && got.Accept != nil {
+			answer, _ = got.Accept.Content["answer"].(string)
+		}
+	} else {
+		answer, err = t.permit(ctx, "question", "The agent asks: "+safetext.Fit(safetext.Line(rec.Question), maxTitle),
+			"Yes.", "No.")
+	}
+	if err == nil && answer == "" {
+		err = t.say(ctx, "It waits: your next message is the answer.")
+	}
+	return answer, err
+}
+
+// permit asks for one of several choices by the protocol's request for permission; "" is none of them. What an editor
+// may be told to allow always must never be asked in this way.
+func (t *talk) permit(ctx context.Context, what, title string, choices ...string) (string, error) {
+	var options []sdk.PermissionOption
+	for i, c := range append(choices, "Not now") {
+		o := sdk.PermissionOption{OptionId: sdk.PermissionOptionId(c), Name: c, Kind: sdk.PermissionOptionKindRejectOnce}
+		if i == 0 {
+			o.Kind = sdk.PermissionOptionKindAllowOnce
+		}
+		options = append(options, o)
+	}
+	got, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.conn, ctx, sdk.ClientMethodSessionRequestPermission,
+		sdk.RequestPermissionRequest{SessionId: sdk.SessionId(t.id), Options: options, ToolCall: sdk.ToolCallUpdate{
+			ToolCallId: sdk.ToolCallId("cco-" + what), Title: &title, Kind: sdk.Ptr(sdk.ToolKindOther),
+			Status: sdk.Ptr(sdk.ToolCallStatusPending)}})
+	if err != nil || got.Outcome.Selected == nil {
+		return "", err
+	}
+	if got := string(got.Outcome.Selected.OptionId); slices.Contains(choices, got) {
+		return got, nil
+	}
+	return "", nil
 }

@@ -2,78 +2,30 @@ package editor
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	sdk "github.com/coder/acp-go-sdk"
+
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/store"
 )
 
-// update is one of the protocol's updates of a session, with the fields of all kinds.
-type update struct {
-	Kind      string     `json:"sessionUpdate"`
-	Content   any        `json:"content,omitempty"` // of a chunk a block, of a call a list of parts
-	ID        string     `json:"toolCallId,omitempty"`
-	Title     string     `json:"title,omitempty"`
-	Tool      string     `json:"kind,omitempty"`
-	Status    string     `json:"status,omitempty"`
-	Locations []location `json:"locations,omitempty"`
-	Entries   []entry    `json:"entries,omitempty"`
-	Commands  []slash    `json:"availableCommands,omitempty"`
-	Used      *int64     `json:"used,omitempty"`
-	Size      *int64     `json:"size,omitempty"`
-	Cost      *cost      `json:"cost,omitempty"`
-}
+// words and thought are what the agent, or cco in its place, says.
+func words(text string) sdk.SessionUpdate { return sdk.UpdateAgentMessageText(safetext.Text(text)) }
 
-type (
-	block struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	// part is what a call shows: words, or a change of a file.
-	part struct {
-		Type    string  `json:"type"`
-		Content *block  `json:"content,omitempty"`
-		Path    string  `json:"path,omitempty"`
-		Old     *string `json:"oldText,omitempty"`
-		New     *string `json:"newText,omitempty"`
-	}
-	location struct {
-		Path string `json:"path"`
-	}
-	entry struct {
-		Content  string `json:"content"`
-		Priority string `json:"priority"`
-		Status   string `json:"status"`
-	}
-	slash struct {
-		Name  string `json:"name"`
-		About string `json:"description"`
-	}
-	cost struct {
-		Amount   float64 `json:"amount"`
-		Currency string  `json:"currency"`
-	}
-)
+func thought(text string) sdk.SessionUpdate { return sdk.UpdateAgentThoughtText(safetext.Text(text)) }
 
-// The kinds of chunks.
-const (
-	words   = "agent_message_chunk"
-	thought = "agent_thought_chunk"
-	asked   = "user_message_chunk"
-)
-
-func chunk(kind, text string) update {
-	return update{Kind: kind, Content: block{"text", safetext.Text(text)}}
-}
-
-// Calls that are told of are remembered, so many; longer titles are cut.
+// Calls that are told of are remembered, and entries of a plan told, so many; longer titles are cut.
 const (
 	maxCalls = 4096
+	maxPlan  = 100
 	maxTitle = 160
 )
 
@@ -84,12 +36,21 @@ type teller struct {
 	inside   []string        // where the agent has its workspace
 	protocol bool            // it speaks the protocol itself, and its words come as it says them
 	limit    int64           // of tokens
-	last     string          // the kind of chunk that was told last
+	last     event.Kind      // what was said last: words, thoughts or neither
 	calls    map[string]bool // those under way, and whether they show a change
 }
 
+func (t *talk) teller(ctx context.Context, rec store.Session) *teller {
+	limit := int64(0)
+	if o, err := t.s.ReadOrder(rec.ID); err == nil {
+		limit = o.Limits.RunTokens
+	}
+	return &teller{top: t.top, inside: []string{"/workspace/" + rec.ID, t.s.WorkspacePath(ctx, rec)},
+		protocol: t.agent.Protocol, limit: limit, calls: map[string]bool{}}
+}
+
 // of gives the updates for an event of a session.
-func (t *teller) of(e session.Event) []update {
+func (t *teller) of(e session.Event) []sdk.SessionUpdate {
 	switch e.Kind {
 	case session.KindEvent:
 		if e.Agent != nil {
@@ -97,115 +58,96 @@ func (t *teller) of(e session.Event) []update {
 		}
 	case session.KindOut:
 		if !e.Raw {
-			return t.chunk(words, e.Text+"\n", false)
+			return t.say(event.KindText, e.Text+"\n", false)
 		}
 		if t.protocol {
 			return t.own(e.Text)
 		}
 	case session.KindStep, session.KindDoor:
-		return t.chunk(thought, e.Text, true)
+		return t.say(event.KindThinking, e.Text, true)
 	}
 	return nil
 }
 
-// chunk says something, apart from what was said before if it is a message of its own.
-func (t *teller) chunk(kind, text string, apart bool) []update {
-	if strings.TrimSpace(text) == "" && apart {
+// say says something, apart from what was said before if it is a message of its own.
+func (t *teller) say(kind event.Kind, text string, apart bool) []sdk.SessionUpdate {
+	if text == "" || apart && strings.TrimSpace(text) == "" {
 		return nil
 	}
 	if apart && t.last == kind {
 		text = "\n\n" + text
 	}
 	t.last = kind
-	return []update{chunk(kind, text)}
+	if kind == event.KindText {
+		return []sdk.SessionUpdate{words(text)}
+	}
+	return []sdk.SessionUpdate{thought(text)}
 }
 
 // agent gives the updates for what the agent did.
-func (t *teller) agent(e event.Event) []update {
-	switch e.Kind {
-	case event.KindText:
-		switch {
-		case e.Aside || e.IsError:
-			return t.chunk(thought, e.Text, true)
-		case !t.protocol:
-			return t.chunk(words, e.Text, true)
+func (t *teller) agent(e event.Event) []sdk.SessionUpdate {
+	switch {
+	case e.Kind == event.KindText && (e.Aside || e.IsError):
+		return t.say(event.KindThinking, e.Text, true)
+	case e.Kind == event.KindText || e.Kind == event.KindThinking:
+		if !t.protocol { // which says them as they come
+			return t.say(e.Kind, e.Text, true)
 		}
-	case event.KindThinking:
-		if !t.protocol {
-			return t.chunk(thought, e.Text, true)
-		}
-	case event.KindToolCall:
+	case e.Kind == event.KindToolCall:
 		return t.call(e)
-	case event.KindToolResult, event.KindDenied:
+	case e.Kind == event.KindToolResult || e.Kind == event.KindDenied:
 		return t.result(e)
-	case event.KindRetry:
-		return t.chunk(thought, "the model did not answer, it is asked again: "+e.Text, true)
-	case event.KindUsage:
-		return t.usage(e.Usage)
-	case event.KindStarted, event.KindQuestion, event.KindFinished, event.KindRaw: // said in other words, or by nobody
+	case e.Kind == event.KindRetry:
+		return t.say(event.KindThinking, "the model did not answer, it is asked again: "+e.Text, true)
+	case e.Kind == event.KindUsage && e.Usage != nil:
+		// What the run has used of the tokens that it may use.
+		used := max(0, e.Usage.Tokens())
+		u := sdk.SessionUsageUpdate{Used: int(used), Size: int(max(used, t.limit))}
+		if e.Usage.Cost > 0 {
+			u.Cost = &sdk.Cost{Amount: e.Usage.Cost, Currency: "USD"}
+		}
+		return []sdk.SessionUpdate{{UsageUpdate: &u}}
 	}
-	return nil
+	return nil // said in other words, or by nobody
 }
 
-// usage tells what the run has used of the tokens that it may use.
-func (t *teller) usage(u *event.Usage) []update {
-	if u == nil {
-		return nil
-	}
-	used := max(0, u.Tokens())
-	size := max(used, t.limit)
-	up := update{Kind: "usage_update", Used: &used, Size: &size}
-	if u.Cost > 0 {
-		up.Cost = &cost{u.Cost, "USD"}
-	}
-	return []update{up}
-}
-
-// own passes on what an agent that speaks the protocol says as it says it: words and its plan. The rest are events.
-func (t *teller) own(line string) []update {
-	var m struct {
-		Params struct {
-			Update struct {
-				Kind    string          `json:"sessionUpdate"`
-				Content json.RawMessage `json:"content"`
-				Entries []entry         `json:"entries"`
-			} `json:"update"`
-		} `json:"params"`
-	}
+// own passes on what an agent that speaks the protocol says as it says it: words, its plan, and what it has used of its
+// model's context. The rest are events.
+func (t *teller) own(line string) []sdk.SessionUpdate {
+	var m struct{ Params sdk.SessionNotification }
 	if json.Unmarshal([]byte(line), &m) != nil {
 		return nil
 	}
-	switch u := m.Params.Update; u.Kind {
-	case words, thought:
-		var b block
-		if json.Unmarshal(u.Content, &b) == nil && b.Text != "" {
-			return t.chunk(u.Kind, b.Text, false)
-		}
-	case "plan":
-		return plan(u.Entries)
+	switch u := m.Params.Update; {
+	case u.AgentMessageChunk != nil && u.AgentMessageChunk.Content.Text != nil:
+		return t.say(event.KindText, u.AgentMessageChunk.Content.Text.Text, false)
+	case u.AgentThoughtChunk != nil && u.AgentThoughtChunk.Content.Text != nil:
+		return t.say(event.KindThinking, u.AgentThoughtChunk.Content.Text.Text, false)
+	case u.Plan != nil:
+		return plan(u.Plan.Entries)
+	case u.UsageUpdate != nil:
+		return []sdk.SessionUpdate{{UsageUpdate: &sdk.SessionUsageUpdate{Used: max(0, u.UsageUpdate.Used),
+			Size: max(0, u.UsageUpdate.Size)}}}
 	}
 	return nil
 }
 
-// maxPlan bounds an agent's plan.
-const maxPlan = 100
-
-func plan(list []entry) []update {
-	var kept []entry
+func plan(list []sdk.PlanEntry) []sdk.SessionUpdate {
+	var kept []sdk.PlanEntry
 	for _, e := range list[:min(len(list), maxPlan)] {
-		if e.Content = safetext.Line(safetext.Cut(e.Content, 4*maxTitle)); e.Content == "" {
-			continue
+		e = sdk.PlanEntry{Content: safetext.Line(safetext.Cut(e.Content, 4*maxTitle)), Status: e.Status,
+			Priority: sdk.PlanEntryPriorityMedium}
+		if e.Status != sdk.PlanEntryStatusInProgress && e.Status != sdk.PlanEntryStatusCompleted {
+			e.Status = sdk.PlanEntryStatusPending
 		}
-		if e.Status != "in_progress" && e.Status != "completed" {
-			e.Status = "pending"
+		if e.Content != "" {
+			kept = append(kept, e)
 		}
-		e.Priority = "medium"
-		kept = append(kept, e)
 	}
 	if len(kept) == 0 {
 		return nil
 	}
-	return []update{{Kind: "plan", Entries: kept}}
+	return []sdk.SessionUpdate{sdk.UpdatePlan(kept...)}
 }
 
 // input is what agents give their tools, by the names that they have for it.
@@ -231,57 +173,51 @@ func (in input) command() string {
 }
 
 // plan is a list of things to do, which agents write down with a tool.
-func (in input) plan() (list []entry) {
+func (in input) plan() (list []sdk.PlanEntry) {
 	var items []struct {
-		entry
+		sdk.PlanEntry
 		Step string `json:"step"`
 		Text string `json:"description"`
 	}
-	for _, name := range []string{"todos", "plan"} {
-		if json.Unmarshal(in[name], &items) == nil {
-			break
-		}
+	if json.Unmarshal(in["todos"], &items) != nil {
+		_ = json.Unmarshal(in["plan"], &items) // then it is none
 	}
 	for _, i := range items {
 		i.Content = cmp.Or(i.Content, i.Step, i.Text)
-		list = append(list, i.entry)
+		list = append(list, i.PlanEntry)
 	}
 	return list
 }
 
 // call tells that a tool is used: what for is read from what it is given.
-func (t *teller) call(e event.Event) []update {
+func (t *teller) call(e event.Event) []sdk.SessionUpdate {
 	var in input
 	_ = json.Unmarshal(e.Input, &in) // then only its name is known
 	if list := plan(in.plan()); list != nil {
 		return list
 	}
-	u := update{Kind: "tool_call", ID: safetext.Line(e.ID), Tool: "other", Status: "in_progress"}
+	u := sdk.SessionUpdateToolCall{ToolCallId: sdk.ToolCallId(safetext.Line(e.ID)), Kind: sdk.ToolKindOther,
+		Status: sdk.ToolCallStatusInProgress}
 	path, named := in.text("file_path", "filePath", "path", "absolute_path", "target_file")
 	about, _ := in.text("description", "pattern", "query", "url")
-	var parts []part
-	switch command := in.command(); {
-	case command != "":
-		u.Tool, about = "execute", command
-	case named:
+	if command := in.command(); command != "" {
+		u.Kind, about = sdk.ToolKindExecute, command
+	} else if named {
 		about = path
-		here := t.here(path)
-		if here != "" {
-			u.Locations = []location{{here}}
+		if here := t.here(path); here != "" {
+			u.Locations = []sdk.ToolCallLocation{{Path: here}}
+			u.Content = in.change(here)
 		}
-		if p := changed(in, here); p != nil {
-			u.Tool, parts = "edit", []part{*p}
-		}
+	}
+	if u.Content != nil {
+		u.Kind = sdk.ToolKindEdit
 	}
 	u.Title = title(e.Tool, about)
-	if len(parts) > 0 {
-		u.Content = parts
-	}
-	t.last = u.Kind
+	t.last = e.Kind
 	if len(t.calls) < maxCalls {
-		t.calls[u.ID] = len(parts) > 0
+		t.calls[string(u.ToolCallId)] = u.Content != nil
 	}
-	return []update{u}
+	return []sdk.SessionUpdate{{ToolCall: &u}}
 }
 
 // title is what a call is called: its tool, and what it is about.
@@ -294,20 +230,17 @@ func title(tool, about string) string {
 	return cmp.Or(safetext.Fit(safetext.Line(words), maxTitle), "tool")
 }
 
-// changed is what a call changes in a file.
-func changed(in input, here string) *part {
-	was, had := in.text("old_string", "oldString", "old_str")
+// change is what a call changes in a file.
+func (in input) change(here string) []sdk.ToolCallContent {
 	is, ok := in.text("new_string", "newString", "new_str", "content", "file_text")
-	if !ok || here == "" {
+	if !ok {
 		return nil
 	}
-	is = safetext.Text(is)
-	p := &part{Type: "diff", Path: here, New: &is}
-	if had {
-		was = safetext.Text(was)
-		p.Old = &was
+	var old []string
+	if was, had := in.text("old_string", "oldString", "old_str"); had {
+		old = []string{safetext.Text(was)}
 	}
-	return p
+	return []sdk.ToolCallContent{sdk.ToolDiffContent(here, safetext.Text(is), old...)}
 }
 
 // here is where a file of the agent's workspace is for the user, "" for any other.
@@ -317,41 +250,42 @@ func (t *teller) here(path string) string {
 	}
 	for _, dir := range t.inside {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
-			return filepath.Join(t.top, rel)
+			path = rel
 		}
 	}
-	if filepath.IsLocal(path) {
-		return filepath.Join(t.top, path)
+	if !filepath.IsLocal(path) {
+		return ""
 	}
-	return ""
+	return filepath.Join(t.top, path)
 }
 
 // result tells how a call ended.
-func (t *teller) result(e event.Event) []update {
+func (t *teller) result(e event.Event) []sdk.SessionUpdate {
 	id := safetext.Line(e.ID)
 	shows, known := t.calls[id]
 	if !known { // a list of things to do, or one too many
 		if e.Kind == event.KindDenied {
-			return t.chunk(thought, e.Text, true)
+			return t.say(event.KindThinking, e.Text, true)
 		}
 		return nil
 	}
 	delete(t.calls, id)
-	u := update{Kind: "tool_call_update", ID: id, Status: "completed"}
+	status := sdk.ToolCallStatusCompleted
 	if e.IsError || e.Kind == event.KindDenied {
-		u.Status = "failed"
+		status = sdk.ToolCallStatusFailed
 	}
-	if e.Text != "" && (!shows || u.Status == "failed") {
-		u.Content = []part{{Type: "content", Content: &block{"text", safetext.Text(e.Text)}}}
+	u := sdk.UpdateToolCall(sdk.ToolCallId(id), sdk.WithUpdateStatus(status))
+	if e.Text != "" && (!shows || status == sdk.ToolCallStatusFailed) {
+		u.ToolCallUpdate.Content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(safetext.Text(e.Text)))}
 	}
-	t.last = u.Kind
-	return []update{u}
+	t.last = e.Kind
+	return []sdk.SessionUpdate{u}
 }
 
 // broken gives the updates that end what was under way, when its agent is gone.
-func (t *teller) broken() (list []update) {
+func (t *teller) broken() (list []sdk.SessionUpdate) {
 	for _, id := range slices.Sorted(maps.Keys(t.calls)) {
-		list = append(list, update{Kind: "tool_call_update", ID: id, Status: "failed"})
+		list = append(list, sdk.UpdateToolCall(sdk.ToolCallId(id), sdk.WithUpdateStatus(sdk.ToolCallStatusFailed)))
 	}
 	clear(t.calls)
 	return list

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/coder/acp-go-sdk"
+
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
@@ -24,19 +26,18 @@ func called(tool, input string) session.Event {
 // What a call is for is read from what it is given, whatever its tool is called.
 func TestCallsAreToldByTheirInput(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
-		{`{"command":"go test ./...\nrm x","description":"d"}`, `"title":"T: go test ./... …","kind":"execute"`},
-		{`{"command":["bash","-lc","ls"]}`, `"title":"T: bash -lc ls","kind":"execute"`},
+		{`{"command":"go test ./...\nrm x","description":"d"}`, `"kind":"execute","sessionUpdate":"tool_call","status":"in_progress","title":"T: go test ./... …"`},
+		{`{"command":["bash","-lc","ls"]}`, `"title":"T: bash -lc ls"`},
 		{`{"file_path":"/workspace/0a1b2c3d/a/b.go"}`, `"locations":[{"path":"/home/ada/shop/a/b.go"}]`},
 		{`{"filePath":"a.go","oldString":"x","newString":"y"}`,
-			`"content":[{"type":"diff","path":"/home/ada/shop/a.go","oldText":"x","newText":"y"}]`},
+			`"content":[{"newText":"y","oldText":"x","path":"/home/ada/shop/a.go","type":"diff"}],"kind":"edit"`},
 		{`{"file_path":"/workspace/0a1b2c3d/n.txt","content":""}`,
-			`"content":[{"type":"diff","path":"/home/ada/shop/n.txt","newText":""}],"toolCallId":"1","title":` +
-				`"T: /workspace/0a1b2c3d/n.txt","kind":"edit"`},
+			`"content":[{"newText":"","path":"/home/ada/shop/n.txt","type":"diff"}],"kind":"edit"`},
 		{`{"todos":[{"content":"one","status":"completed"},{"content":"two","status":"doing"}]}`,
-			`{"sessionUpdate":"plan","entries":[{"content":"one","priority":"medium","status":"completed"},` +
-				`{"content":"two","priority":"medium","status":"pending"}]}`},
+			`{"entries":[{"content":"one","priority":"medium","status":"completed"},` +
+				`{"content":"two","priority":"medium","status":"pending"}],"sessionUpdate":"plan"}`},
 		{`{"plan":[{"step":"one","status":"in_progress"}]}`, `"content":"one","priority":"medium","status":"in_progress"`},
-		{`[1]`, `"title":"T","kind":"other"`},
+		{`[1]`, `"kind":"other","sessionUpdate":"tool_call","status":"in_progress","title":"T"`},
 	} {
 		list := newTeller().of(called("T", c.input))
 		if got := string(must.Get(json.Marshal(list))(t)); !strings.Contains(got, c.want) {
@@ -72,22 +73,21 @@ func TestRecordingsAreTold(t *testing.T) {
 		}
 		must.Do(t, json.Unmarshal(must.Get(os.ReadFile(file))(t), &r))
 		d, tells := decoders[filepath.Base(filepath.Dir(file))](event.Start{}), newTeller()
-		var list []update
+		var list []sdk.SessionUpdate
 		for _, line := range r.Stdout {
 			for _, e := range d.Line([]byte(line)) {
 				list = append(list, tells.of(session.Event{Kind: session.KindEvent, Agent: &e})...)
 			}
 		}
-		open := map[string]bool{}
+		open := map[sdk.ToolCallId]bool{}
 		for _, u := range append(list, tells.broken()...) {
-			switch u.Kind {
-			case "tool_call":
-				open[u.ID] = true
-			case "tool_call_update":
-				if !open[u.ID] {
-					t.Errorf("%s: %s ends and never began", file, u.ID)
+			if u.ToolCall != nil {
+				open[u.ToolCall.ToolCallId] = true
+			} else if u.ToolCallUpdate != nil {
+				if !open[u.ToolCallUpdate.ToolCallId] {
+					t.Errorf("%s: %s ends and never began", file, u.ToolCallUpdate.ToolCallId)
 				}
-				delete(open, u.ID)
+				delete(open, u.ToolCallUpdate.ToolCallId)
 			}
 		}
 		if len(open) > 0 {

@@ -17,13 +17,13 @@ func TestOnlyWholeBoundedLinesPass(t *testing.T) {
 		"half a line of JSON": `{"jsonrpc":"2.0","id":`,
 		"no JSON":             "hello",
 		"too long":            `{"text":"` + strings.Repeat("x", event.MaxLine) + `"}`,
-		"too deep":            strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1),
+		"too deep":            strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
 		"deeper than a stack": strings.Repeat(`{"a":`, 1<<19),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			p := Bound(strings.NewReader(good+"\n"+bad+"\n\n"+good+"\r\n"), &out)
-			if got := string(must.Get(io.ReadAll(p.In))(t)); got != good+"\n"+good+"\n" {
+			if got := string(must.Get(io.ReadAll(p))(t)); got != good+"\n"+good+"\n" {
 				t.Errorf("passed: %.200q", got)
 			}
 			if out.String() != parseError {
@@ -36,7 +36,7 @@ func TestOnlyWholeBoundedLinesPass(t *testing.T) {
 // Guards against a line whose writer went away in the middle of it, and that reads as a whole one.
 func TestALineWithoutAnEndDoesNotPass(t *testing.T) {
 	var out bytes.Buffer
-	if got := must.Get(io.ReadAll(Bound(strings.NewReader(`{"method":"session/prompt"}`), &out).In))(t); len(got) != 0 {
+	if got := must.Get(io.ReadAll(Bound(strings.NewReader(`{"method":"session/prompt"}`), &out)))(t); len(got) != 0 {
 		t.Errorf("passed: %q", got)
 	}
 }
@@ -45,7 +45,7 @@ func TestALineWithoutAnEndDoesNotPass(t *testing.T) {
 func TestALineOf100MBNeedsLittleMemory(t *testing.T) {
 	in := io.MultiReader(io.LimitReader(endless{}, 100<<20), strings.NewReader("\n{}\n"))
 	var out bytes.Buffer
-	if got := string(must.Get(io.ReadAll(Bound(in, &out).In))(t)); got != "{}\n" || out.String() != parseError {
+	if got := string(must.Get(io.ReadAll(Bound(in, &out)))(t)); got != "{}\n" || out.String() != parseError {
 		t.Errorf("passed %q, answered %q", got, out.String())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -15,7 +16,10 @@ import (
 )
 
 // Kill ends a session's agent and waits until its work is kept.
-func (s *Service) Kill(ctx context.Context, id string) error {
+func (s *Service) Kill(ctx context.Context, id string) error { return s.Stop(ctx, id, 0) }
+
+// Stop is Kill of an agent that has some time to end by itself.
+func (s *Service) Stop(ctx context.Context, id string, patience time.Duration) error {
 	rec, err := s.Get(ctx, id)
 	if err != nil {
 		return err
@@ -30,8 +34,14 @@ func (s *Service) Kill(ctx context.Context, id string) error {
 	defer func() { _ = link.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
 	defer stop()
-	if err := link.Kill(); err != nil {
-		return fmt.Errorf("kill session %s: %w", id, err)
+	if patience > 0 {
+		err = link.Stop()
+		defer time.AfterFunc(patience, func() { _ = link.Kill() }).Stop()
+	} else {
+		err = link.Kill()
+	}
+	if err != nil {
+		return fmt.Errorf("end session %s: %w", id, err)
 	}
 	if err := link.Follow(func(Event) error { return nil }); err != nil && ctx.Err() != nil {
 		return ctx.Err()

@@ -102,6 +102,8 @@ type WaitOptions struct {
 	Any     bool          // until the first has ended; otherwise all
 	Timeout time.Duration // 0 is without end
 	Ended   func(store.Session)
+	// Answered is when a question was asked that has its answer, so that nobody waits for one.
+	Answered time.Time
 }
 
 // LateError says that sessions had not ended when the time to wait was over.
@@ -157,7 +159,7 @@ func (s Looking) Wait(ctx context.Context, ids []string, o WaitOptions) (ended [
 			if err != nil {
 				return ended, err
 			}
-			if !Settled(v) {
+			if !Settled(v) || v.State == store.Waiting && v.Asked.Equal(o.Answered) {
 				still = append(still, v)
 				continue
 			}

@@ -17,15 +17,14 @@ type acp struct {
 	text    string          // the last message
 	calls   names           // by id
 	told    names           // those that were told
-	usage   Usage
-	total   Usage // of the whole session, as far as the agent counts
 	stop    string
 	failure string
 	asked   bool
 }
 
-// NewACP reads the stream of an agent that speaks the Agent Client Protocol.
-func NewACP(s Start) Decoder { return &acp{start: s, total: s.Before, calls: names{}, told: names{}} }
+// NewACP reads the stream of an agent that speaks the Agent Client Protocol. What it says that it costs is left alone:
+// the door knows better.
+func NewACP(s Start) Decoder { return &acp{start: s, calls: names{}, told: names{}} }
 
 type acpLine struct {
 	wire.Word
@@ -48,10 +47,6 @@ type acpUpdate struct {
 		Content string `json:"content"`
 		Status  string `json:"status"`
 	} `json:"entries"`
-	Cost *struct {
-		Amount   float64 `json:"amount"`
-		Currency string  `json:"currency"`
-	} `json:"cost"`
 }
 
 func (a *acp) Line(line []byte) []Event {
@@ -72,13 +67,6 @@ func (a *acp) word(w wire.Word) []Event {
 		return []Event{{Kind: KindStarted, Session: a.session}}
 	case wire.Ended:
 		a.stop = w.Stop
-		if w.Usage == nil {
-			return nil
-		}
-		u := Usage{Input: w.Usage.Input, Output: w.Usage.Output, CacheRead: w.Usage.CacheRead,
-			CacheWrite: w.Usage.CacheWrite, Cost: a.usage.Cost, Turns: 1}
-		a.usage = u
-		return []Event{{Kind: KindUsage, Usage: &u}}
 	case wire.Failed:
 		a.failure = clip(w.Text)
 		return []Event{{Kind: KindText, Text: a.failure, IsError: true}}
@@ -96,10 +84,8 @@ func (a *acp) update(u acpUpdate, line []byte) []Event {
 	case "agent_message_chunk", "agent_thought_chunk":
 		return a.chunk(u.Content, u.Kind == "agent_thought_chunk")
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
-		"session_info_update":
+		"session_info_update", "usage_update":
 		return nil
-	case "usage_update":
-		return a.spent(u)
 	}
 	before := a.flush()
 	switch u.Kind {
@@ -138,19 +124,6 @@ func (a *acp) flush() []Event {
 	}
 	a.text = words
 	return []Event{{Kind: KindText, Text: words}}
-}
-
-// spent takes the money that the agent says its session has cost.
-func (a *acp) spent(u acpUpdate) []Event {
-	if u.Cost == nil || u.Cost.Currency != "USD" || !(u.Cost.Amount > 0) {
-		return nil
-	}
-	a.total.Cost = u.Cost.Amount
-	if a.usage.Cost = u.Cost.Amount - a.start.Before.Cost; a.usage.Cost < 0 {
-		a.usage.Cost = u.Cost.Amount
-	}
-	now := a.usage
-	return []Event{{Kind: KindUsage, Usage: &now}}
 }
 
 // call tells a call once, when its input is known, and its end.
@@ -200,22 +173,14 @@ func (u acpUpdate) input() json.RawMessage {
 	return data
 }
 
-// result is what a call gave: words, the names of files that it changed, or what the agent has besides.
+// result is what a call gave: words, or what the agent has besides.
 func (u acpUpdate) result() string {
-	var blocks []struct {
-		Path    string `json:"path"`
-		Content struct {
-			Text string `json:"text"`
-		} `json:"content"`
-	}
+	var blocks []struct{ Content struct{ Text string } }
+	_ = json.Unmarshal(u.Content, &blocks) // then without words
 	var words []string
-	if json.Unmarshal(u.Content, &blocks) == nil {
-		for _, b := range blocks {
-			if b.Content.Text != "" {
-				words = append(words, b.Content.Text)
-			} else if b.Path != "" {
-				words = append(words, b.Path)
-			}
+	for _, b := range blocks {
+		if b.Content.Text != "" {
+			words = append(words, b.Content.Text)
 		}
 	}
 	if words == nil && len(u.Output) > 0 && string(u.Output) != "null" {
@@ -255,6 +220,6 @@ func (a *acp) End(exit int) Event {
 	case a.stop != "end_turn" && a.stop != "":
 		f.fail("it ended its turn: "+clipName(clip(a.stop)), 0, a.start.Now)
 	}
-	f.Session, f.Text, f.Usage, f.Total, f.Asked = a.session, a.text, a.usage, a.total, a.asked
+	f.Session, f.Text, f.Asked = a.session, a.text, a.asked
 	return finished(f)
 }

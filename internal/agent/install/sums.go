@@ -1,14 +1,13 @@
 package install
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
@@ -29,57 +28,41 @@ func (e *ChangedError) Error() string {
 
 // checkSums compares what npm has installed with what is known, and keeps what is new.
 func checkSums(dir, file string, pkg roster.Package) error {
+	var lock struct {
+		Packages map[string]struct{ Name, Version, Integrity string } // Name is of one that is installed as another
+	}
 	data, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &lock)
+	}
 	if err != nil {
 		return fmt.Errorf("npm wrote no sums: %w", err)
 	}
-	var lock struct {
-		Packages map[string]struct {
-			Name      string `json:"name"` // of one that is installed as another
-			Version   string `json:"version"`
-			Integrity string `json:"integrity"`
-		} `json:"packages"`
-	}
-	if err := json.Unmarshal(data, &lock); err != nil {
-		return fmt.Errorf("package-lock.json: %w", err)
-	}
 	known := map[string]string{}
-	data, err = os.ReadFile(file)
-	if err == nil {
+	if data, err = os.ReadFile(file); err == nil {
 		err = json.Unmarshal(data, &known)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	for _, place := range slices.Sorted(maps.Keys(lock.Packages)) {
-		p := lock.Packages[place]
-		name := p.Name
-		if i := strings.LastIndex(place, "node_modules/"); name == "" && i >= 0 {
-			name = place[i+len("node_modules/"):]
-		}
-		if p.Integrity == "" || name == "" {
+	for place, p := range lock.Packages {
+		if p.Integrity == "" {
 			continue // bundled in another, whose sum it is part of
 		}
-		id := name + "@" + p.Version
+		names := strings.Split(place, "node_modules/")
+		id := cmp.Or(p.Name, names[len(names)-1]) + "@" + p.Version
 		if was := known[id]; was != "" && was != p.Integrity {
 			return &ChangedError{id, was, p.Integrity, file}
 		}
 		known[id] = p.Integrity
 	}
-	for _, name := range append([]string{pkg.Name}, names(pkg.With)...) {
-		if lock.Packages["node_modules/"+name].Integrity == "" {
-			return fmt.Errorf("npm has no integrity sum for %s", name)
+	for _, p := range append([]roster.Pin{{Name: pkg.Name}}, pkg.With...) {
+		if lock.Packages["node_modules/"+p.Name].Integrity == "" {
+			return fmt.Errorf("npm has no integrity sum for %s", p.Name)
 		}
 	}
 	if data, err = json.MarshalIndent(known, "", "  "); err != nil {
 		return err
 	}
 	return whole.Replace(file, append(data, '\n'), 0o600)
-}
-
-func names(pins []roster.Pin) (list []string) {
-	for _, p := range pins {
-		list = append(list, p.Name)
-	}
-	return list
 }

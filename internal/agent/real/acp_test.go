@@ -15,10 +15,11 @@ var spoken = []string{"copilot", "qwen", "pi"}
 
 // The whole way: the plan is carried out, with the key that only the door has, and the commit comes back.
 func TestAnAgentByProtocolIsPushedAndPulled(t *testing.T) {
-	each(t, spoken, func(t *testing.T, agent string) {
+	eachBox(t, spoken, func(t *testing.T, agent, box string) {
 		w := newWork(t, agent,
 			agenttest.Step{Text: "I read the plan.", Calls: []agenttest.Call{agenttest.ShellCall("cat plan.md; uname -n")}},
 			commit("hello.txt", "hello"), agenttest.Say("The lamp is lit."))
+		w.box = box
 		out, id := w.push(0)
 		for _, words := range []string{"I read the plan.", "The lamp is lit.", "»"} {
 			if !strings.Contains(out, words) {

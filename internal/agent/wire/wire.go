@@ -14,6 +14,23 @@ type Job struct {
 	Resume string            `json:"resume,omitempty"` // the session to go on with
 	Mode   string            `json:"mode,omitempty"`
 	Model  string            `json:"model,omitempty"` // that the user has named
+
+	Servers []Server `json:"servers"`
+}
+
+// Server is a program that offers tools to an agent by the Model Context Protocol, as the Agent Client Protocol names
+// one. It runs inside the box.
+type Server struct {
+	Name    string     `json:"name"`
+	Command string     `json:"command"`
+	Args    []string   `json:"args"`
+	Env     []EnvValue `json:"env"`
+}
+
+// EnvValue is a variable.
+type EnvValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Word is a line of the driver's own. Every other line is an update of the agent's, as it came.
@@ -21,8 +38,7 @@ type Word struct {
 	Say     Say    `json:"cco"`
 	Session string `json:"session,omitempty"` // with Begun
 	Text    string `json:"text,omitempty"`
-	Stop    string `json:"stop,omitempty"`  // with Ended: the protocol's reason
-	Usage   *Usage `json:"usage,omitempty"` // with Ended
+	Stop    string `json:"stop,omitempty"` // with Ended: the protocol's reason
 }
 
 // Say is what the driver has to say.
@@ -36,11 +52,3 @@ const (
 	Question Say = "question" // the agent wants to know something that only a person can say: Text
 	Note     Say = "note"     // Text
 )
-
-// Usage is the protocol's own count.
-type Usage struct {
-	Input      int64 `json:"inputTokens"`
-	Output     int64 `json:"outputTokens"`
-	CacheRead  int64 `json:"cachedReadTokens"`
-	CacheWrite int64 `json:"cachedWriteTokens"`
-}

@@ -28,6 +28,30 @@ type cruise struct {
 	given string            // what a file of the repository holds
 	id    string
 	began chan struct{} // closed when the id is known
+	// Who plans and fixes, and who reviews.
+	writer, reviewer string
+}
+
+// An agent that speaks the Agent Client Protocol takes all parts of a phase, as the others do.
+func TestAnAgentByProtocolTakesAllParts(t *testing.T) {
+	s := newStage(t)
+	gitea := onGitea(t)
+	keys := map[string]string{"openai's key": newKey("sk-"), "gitea's token": gitea.tokens["ada"],
+		"the reviewer's token": gitea.tokens["rev"]}
+	c := newCruise(s, gitea, keys)
+	c.writer, c.reviewer = "copilot", "copilot"
+	model := agenttest.Play(t, models(c.script))
+	s.env = append(s.env, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY="+keys["openai's key"],
+		"GITEA_SERVER_URL="+gitea.url, "GITEA_TOKEN="+keys["gitea's token"], "CCO_REVIEWER_TOKEN="+
+			keys["the reviewer's token"])
+	for _, args := range [][]string{{"box", "create"}, {"agent", "install", "copilot"}} {
+		_, err := s.cco(t.Context(), s.dir, args...)
+		s.check(err)
+	}
+	c.sail(t)
+	if t.Failed() {
+		t.Logf("what the model was asked:\n%s", model.Summary())
+	}
 }
 
 // A task goes from its plan to an approval on Gitea and on GitHub, at the same time and in one engine: claude plans and
@@ -78,7 +102,7 @@ func TestATaskIsPlannedReviewedAndApproved(t *testing.T) {
 func newCruise(s *stage, f *site, keys map[string]string) *cruise {
 	s.t.Helper()
 	c := &cruise{stage: s, site: f, keys: keys, repo: filepath.Join(s.dir, f.name), given: randomHex(8),
-		began: make(chan struct{})}
+		began: make(chan struct{}), writer: "claude", reviewer: "gemini"}
 	c.script = &script{branch: "lamp-on-" + f.name, review: func() { c.interrupt(s.t) }}
 	g := gittest.Init(s.t, c.repo, "-b", "main")
 	g.Git("config", "user.name", "Ada")
@@ -114,8 +138,7 @@ func (c *cruise) interrupt(t *testing.T) {
 func (c *cruise) sail(t *testing.T) {
 	before := checkout(t, c.repo)
 	out := must.Get(c.cco(t.Context(), c.repo, "cruise", "start", "Light the "+c.branch+", which nobody has done before",
-		"--planner", "claude", "--reviewer", "gemini",
-		"--fixer", "claude", "--domains", security+","+polish, "--detach", "--json"))(t)
+		"--planner", c.writer, "--reviewer", c.reviewer, "--fixer", c.writer, "--domains", security+","+polish, "--detach", "--json"))(t)
 	var st status
 	must.Do(t, json.Unmarshal([]byte(out), &st))
 	c.id = st.ID

@@ -125,6 +125,7 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 		Plan: k.planPath(), Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
 		Home: k.place.Home, State: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: r.guard.rules,
 		Program: program, Door: r.door.Address(), Token: r.door.Token(), Prompt: k.order.Prompt, NewSession: newUUID(),
+		Servers: k.order.Servers,
 	}
 	if k.order.Again && k.rec.CLISession != "" && !k.order.Fresh {
 		r.task.Resume, r.task.NewSession = k.rec.CLISession, ""
