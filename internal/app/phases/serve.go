@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -80,8 +81,13 @@ func (w workspaces) RemoveWorkspace(ctx context.Context, id string, force bool) 
 	return w.keeping.RemoveWorkspace(ctx, id, force)
 }
 
+// spare is how much a process that mostly waits may hold beyond what it needs, in percent: collecting more often costs
+// it nothing.
+const spare = 30
+
 // runner runs phases on this machine.
 func (a *Phases) runner(st *store.Store, doing cruise.Steps, now func() time.Time) *engine.Engine {
+	debug.SetGCPercent(spare)
 	return &engine.Engine{Steps: doing, Now: now, Report: a.IO.Progress,
 		Saved: func(ctx context.Context, phase string) (cruise.State, error) {
 			p, err := st.Phase(ctx, phase)
