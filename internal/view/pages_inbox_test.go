@@ -138,8 +138,8 @@ func (b *browser) reads() {
 	b.t.Helper()
 	const places = "[...document.querySelectorAll('.row')].map(e => e.dataset.id + e.getBoundingClientRect().top).join()"
 	move := func(x float64) { b.do("read", chromedp.MouseEvent(input.MouseMoved, x, 500)) }
-	move(300)
 	b.until("nothing is new", "![...document.querySelectorAll('.tools .btn')].some(e => e.innerText.endsWith('new'))")
+	move(300)
 	before := b.value(places)
 	id := b.r.Push("Come while one reads", "echo here")
 	for i := 0; !b.holds(`/^\d+ new$/.test(document.querySelector('.tools .btn')?.innerText)`); i++ {
