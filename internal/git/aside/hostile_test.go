@@ -290,7 +290,7 @@ func TestManyBranches(t *testing.T) {
 			setHead(s, fmt.Sprintf("b%03d", i), s.Head)
 		}
 	}))
-	if err == nil || !strings.Contains(err.Error(), "521 branches moved") {
+	if err == nil || !strings.Contains(err.Error(), "more than 500 branches moved") {
 		t.Errorf("Take: %v", err)
 	}
 	r.untouched(before)
