@@ -108,15 +108,20 @@ func (s HandOff) Lend(ctx context.Context, id, commit string) error {
 		return err
 	}
 	rec.Base = commit
-	if err := s.send(ctx, repo, rec, false, 0); err != nil {
-		return err
-	}
-	p, err := d.Prepare(ctx, b, id)
-	if err != nil {
-		return err
-	}
-	if _, err = s.receive(ctx, b, d, rec, p, stepLend, s.Report); err != nil {
+	if err := s.lend(ctx, b, d, repo, rec); err != nil {
 		return fmt.Errorf("send %s to the box: %w", git.Short(commit), err)
 	}
 	return s.Store.MarkSent(ctx, rec.Box, rec.RepoKey, commit, s.Now())
+}
+
+// lend brings a session's base to the store that its workspace borrows from.
+func (s HandOff) lend(ctx context.Context, b *box.Box, d box.Driver, repo *git.Repo, rec store.Session) error {
+	if err := s.send(ctx, repo, rec, false, 0); err != nil {
+		return err
+	}
+	p, err := d.Prepare(ctx, b, rec.ID)
+	if err == nil {
+		_, err = s.receive(ctx, b, d, rec, p, stepLend, s.Report)
+	}
+	return err
 }

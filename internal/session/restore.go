@@ -194,14 +194,7 @@ func (s Keeping) lendBase(ctx context.Context, b *box.Box, d box.Driver, rec sto
 		return err
 	}
 	rec.Box = b.Name
-	if err := s.HandOff().send(ctx, repo, rec, false, 0); err != nil {
-		return err
-	}
-	p, err := d.Prepare(ctx, b, rec.ID)
-	if err == nil {
-		_, err = s.HandOff().receive(ctx, b, d, rec, p, stepLend, s.Report)
-	}
-	return err
+	return s.HandOff().lend(ctx, b, d, repo, rec)
 }
 
 // boxFor finds the box that a grave's workspace can be put into, and starts it if it is stopped.
