@@ -145,14 +145,19 @@ func (m *mourner) steps(do func() error) (steps []string) {
 	return steps
 }
 
+// broken is what a step leaves with.
+type broken struct{}
+
 var errBrokenOff = errors.New("broken off")
 
 // killed is do's error, or that it was broken off.
 func killed(do func() error) (err error) {
 	defer func() {
-		if at := recover(); at == errBrokenOff {
+		switch at := recover().(type) {
+		case nil:
+		case broken:
 			err = errBrokenOff
-		} else if at != nil {
+		default:
 			panic(at)
 		}
 	}()
@@ -164,7 +169,7 @@ func (m *mourner) breakOff(n int, do func() error) {
 	m.t.Helper()
 	m.Fault = func(string) {
 		if n--; n < 0 {
-			panic(errBrokenOff)
+			panic(broken{})
 		}
 	}
 	if err := killed(do); !errors.Is(err, errBrokenOff) {
@@ -285,7 +290,7 @@ func TestRandomKillsLoseNothing(t *testing.T) {
 		n := random.IntN(14)
 		m.Fault = func(string) {
 			if n--; n < 0 {
-				panic(errBrokenOff)
+				panic(broken{})
 			}
 		}
 		m.o.Box, m.o.Elsewhere = []string{"wt", "other"}[random.IntN(2)], random.IntN(2) == 0
@@ -351,7 +356,7 @@ func (m *mourner) breakOffDestroy() {
 	m.t.Helper()
 	m.Fault = func(step string) {
 		if step == atStored {
-			panic(errBrokenOff)
+			panic(broken{})
 		}
 	}
 	destroy := func() error {

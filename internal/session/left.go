@@ -236,10 +236,11 @@ func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l
 		now.Repo = repo.Top
 	}
 	var shut error
-	all, err := s.leftBy(ctx, []store.Session{now}, func(ctx context.Context, name string) (b *box.Box, d box.Driver, _ error) {
+	look := func(ctx context.Context, name string) (b *box.Box, d box.Driver, _ error) {
 		b, d, shut = s.Boxes.Ready(ctx, name)
 		return b, d, shut
-	})
+	}
+	all, err := s.leftBy(ctx, []store.Session{now}, look)
 	if err = errors.Join(err, shut); err != nil {
 		return l, now, false, err
 	}
