@@ -13,20 +13,29 @@ type queryer interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }
 
-// NewerError says that a newer cco has made a database.
-type NewerError struct{ Schema, Known int }
+// SchemaError says that a database has a schema which this cco does not know.
+type SchemaError struct{ Schema, Known int }
 
-func (e *NewerError) Error() string {
+func (e *SchemaError) Error() string {
+	if e.Schema < e.Known {
+		return fmt.Sprintf("made before the first release (schema %d, that has %d): move it away", e.Schema, e.Known)
+	}
 	return fmt.Sprintf("made by a newer cco (schema %d, this one knows %d): upgrade cco", e.Schema, e.Known)
 }
 
-// apply carries out the migrations that a database lacks, and refuses one that has more.
-func apply(ctx context.Context, tx *sql.Tx, steps []string, have int) error {
-	slices.Sort(steps)
-	if have > len(steps) {
-		return &NewerError{Schema: have, Known: len(steps)}
+// first is the schema of the first release, which one file makes. The files of later ones each bring it one further.
+const first = 10
+
+// apply carries out the migrations that a database lacks, and refuses one that they don't fit.
+func apply(ctx context.Context, tx *sql.Tx, files []string, have int) error {
+	if have > 0 && have < first {
+		return &SchemaError{Schema: have, Known: first}
 	}
-	for _, file := range steps[have:] {
+	if known := first + len(files) - 1; have > known {
+		return &SchemaError{Schema: have, Known: known}
+	}
+	slices.Sort(files)
+	for _, file := range files[max(0, have-first+1):] {
 		text, err := migrations.ReadFile(file)
 		if err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -287,25 +286,5 @@ func TestNothingIsSaidThatCanNotBeRecorded(t *testing.T) {
 		}}.Say(t.Context(), forge.Record{Key: "k"})
 	if err == nil || said {
 		t.Errorf("said %v, error %v", said, err)
-	}
-}
-
-// Guards against money that is forgotten when the table of what was spent gets its homes.
-func TestSpendingOfEarlierVersionsIsKept(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "cco.db")
-	s := open(t, path)
-	a := Account{Day: "2026-11-02", Agent: "claude", Repo: "/r", RepoKey: "k", Phase: "aaaaaaaa"}
-	must.Get(s.AddSpend(t.Context(), "00000001", a, map[string]Spend{"opus": {Input: 7, Cost: 2, Estimate: true}}))(t)
-	want := must.Get(s.Accounts(t.Context(), ""))(t)
-	old := must.Get(migrations.ReadFile("migrations/007_cost.sql"))(t)
-	table, _, _ := strings.Cut(string(old[strings.Index(string(old), "CREATE TABLE"):]), "INSERT INTO")
-	for _, stmt := range []string{table, `INSERT INTO spend_by_model SELECT session, day, agent, model, repo, repo_key,
-		phase, input, output, cache_read, cache_write, cost, estimate FROM spend`, "DROP TABLE spend",
-		"ALTER TABLE spend_by_model RENAME TO spend", "CREATE INDEX spend_by_day ON spend (day)", "DROP TABLE inbox",
-		"DROP TABLE phase_log", "DROP TABLE graves", "PRAGMA user_version = 8"} {
-		must.Get(s.db.ExecContext(t.Context(), stmt))(t)
-	}
-	if got := must.Get(open(t, path).Accounts(t.Context(), ""))(t); !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
 	}
 }

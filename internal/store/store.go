@@ -101,7 +101,8 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	have, err := version(ctx, s.db)
-	if err != nil || have == len(files) {
+	known := first + len(files) - 1
+	if err != nil || have == known {
 		return err
 	}
 	return s.tx(ctx, func(tx *sql.Tx) error {
@@ -113,7 +114,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err := apply(ctx, tx, files, have); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(files)))
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", known))
 		return err
 	})
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -54,9 +52,6 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 		var doing cruise.Steps = doer
 		if a.Wrap != nil {
 			doing = a.Wrap(doer)
-		}
-		for _, name := range []string{"", "-wal", "-shm"} { // an older cco's record of steps, which nobody needs
-			_ = os.Remove(filepath.Join(a.Dirs.Data, "cruise.db"+name))
 		}
 		e := a.runner(svc.Store, doing, time.Now)
 		doer.Watch.Wake = func(phase string) { _ = wake(svc.Store, e, phase) }
