@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +25,8 @@ import (
 
 // Run shows the list until the user leaves it. If there is nothing to list, it shows nothing and says so.
 func Run(ctx context.Context, a *app.App) (shown bool, err error) {
+	// It wakes often and does little: other threads would only wake with it and look for work.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s, done, err := a.Sessions(ctx)
 	if err != nil {
 		return false, err
@@ -52,7 +55,7 @@ func Run(ctx context.Context, a *app.App) (shown bool, err error) {
 }
 
 // frames is how often in a second the terminal is drawn at most.
-const frames = 40
+const frames = 25
 
 // show draws the list until it is left, and gives the command that it was left for, if any.
 func show(ctx context.Context, a *app.App, s *session.Service, m *model) (*command, error) {
