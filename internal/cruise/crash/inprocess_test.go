@@ -202,7 +202,8 @@ func (c *circle) at(phase string) *station {
 
 func (c *circle) send(phase, id, kind string) {
 	c.Helper()
-	must.Do(c, c.user.Send(c.Context(), phase, cruise.Event{ID: id, Kind: kind, At: time.Now().UTC()}))
+	ev := cruise.Event{ID: id, Kind: kind, At: time.Now().UTC()} // a busy service is asked again
+	c.until("event "+id+" is sent", func() bool { return c.user.Send(c.Context(), phase, ev) == nil })
 }
 
 // Guards against one machine that takes nearly all phases.
