@@ -272,3 +272,18 @@ func (r *Rig) Left() map[int]string {
 	}
 	return left
 }
+
+// unsay deletes a comment on a pull request.
+func (r *Rig) unsay(pr int, words string) {
+	r.Helper()
+	var list []struct {
+		ID   int    `json:"id"`
+		Body string `json:"body"`
+	}
+	r.Call(Token, http.MethodGet, fmt.Sprintf("issues/%d/comments", pr), nil, &list)
+	for _, v := range list {
+		if v.Body == words {
+			r.Call(Token, http.MethodDelete, fmt.Sprintf("issues/comments/%d", v.ID), nil, nil)
+		}
+	}
+}

@@ -120,7 +120,7 @@ func (s *Server) locked(do func() error) (err error) {
 
 // adopt goes on with every phase that has not ended, from the state that it saved last.
 func (s *Server) adopt(ctx context.Context) error {
-	before := steps.LastLife(s.Data)
+	before := LastLife(s.Data)
 	list, err := s.Store.Phases(ctx, 1<<20)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *Server) adopt(ctx context.Context) error {
 		if err := s.engine.Start(cruise.FlowID(p.ID, st.Life.Number), st); err != nil {
 			return err
 		}
-		steps.LogTakenUp(ctx, s.Store, p, s.Now(), before)
+		logTakenUp(ctx, s.Store, p, s.Now(), before)
 		if err := s.deliver(ctx, p.ID, st); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener) error {
 	if s.Listen != nil && s.Hook != nil {
 		go func() { failed <- hooks.Serve(s.Listen) }()
 	}
-	defer steps.ShowLife(ctx, s.Data, s.Now)()
+	defer showLife(ctx, s.Data, s.Now)()
 	if s.Ready != nil {
 		s.Ready()
 	}

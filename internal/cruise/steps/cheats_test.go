@@ -3,159 +3,24 @@ package steps
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/cheating"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
 )
 
-const addTest = "package a\n\nfunc TestAdd(t *T) {\n\tif add(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n"
-
-// cheatable is a project in many languages, with what builds and judges it.
-var cheatable = map[string]string{
-	"add.go":                              "package a\n",
-	"add_test.go":                         addTest,
-	"testdata/sum.golden":                 "3\n",
-	"go.mod":                              "module a\n",
-	"Makefile":                            "test:\n\tgo test ./...\n",
-	".golangci.yml":                       "linters: {}\n",
-	"src/calc.py":                         "x = 1\n",
-	"tests/test_calc.py":                  "def test_add():\n    assert add(1, 2) == 3\n",
-	"tests/data/rows.csv":                 "1,2,3\n4,5,9\n",
-	"pyproject.toml":                      "[tool.pytest.ini_options]\n",
-	"tox.ini":                             "[tox]\n",
-	"setup.cfg":                           "[flake8]\n",
-	".coveragerc":                         "[report]\nfail_under = 90\n",
-	"mypy.ini":                            "[mypy]\nstrict = true\n",
-	"requirements-test.txt":               "pytest\n",
-	"src/calc.js":                         "x\n",
-	"src/calc.test.js":                    "expect(add(1, 2)).toBe(3)\n",
-	"package.json":                        `{"scripts":{"test":"jest"}}` + "\n",
-	"jest.config.js":                      "x\n",
-	"vitest.config.ts":                    "x\n",
-	".eslintrc.json":                      "{}\n",
-	"tsconfig.json":                       "{}\n",
-	"e2e/login.spec.ts":                   "it\n",
-	"src/__snapshots__/calc.test.js.snap": "3\n",
-	"cypress/e2e/a.cy.js":                 "it\n",
-	"__mocks__/calc.js":                   "x\n",
-	"src/main/Calc.java":                  "class Calc {}\n",
-	"src/test/java/CalcTest.java":         "class CalcTest { }\n",
-	"pom.xml":                             "<project/>\n",
-	"build.gradle.kts":                    "plugins {}\n",
-	"gradle.properties":                   "x=1\n",
-	"lib/calc.rb":                         "x\n",
-	"spec/calc_spec.rb":                   "it\n",
-	"spec/spec_helper.rb":                 "x\n",
-	"Rakefile":                            "task :test\n",
-	".rubocop.yml":                        "x: 1\n",
-	".rspec":                              "x\n",
-	"src/lib.rs":                          "fn add() {}\n",
-	"tests/add.rs":                        "#[test]\nfn adds() {}\n",
-	"Cargo.toml":                          "[package]\n",
-	"build.rs":                            "fn main() {}\n",
-	"clippy.toml":                         "x = 1\n",
-	"src/Calc.cs":                         "class Calc {}\n",
-	"Calc.Tests/CalcTests.cs":             "class T {}\n",
-	"Calc.Tests/Calc.Tests.csproj":        "<Project/>\n",
-	"Directory.Build.props":               "<Project/>\n",
-	"lib/calc.ex":                         "x\n",
-	"test/calc_test.exs":                  "x\n",
-	"mix.exs":                             "x\n",
-	"src/Calc.php":                        "<?php\n",
-	"tests/CalcTest.php":                  "<?php\n",
-	"phpunit.xml":                         "<phpunit/>\n",
-	"Sources/Calc.swift":                  "x\n",
-	"Tests/CalcTests.swift":               "x\n",
-	"Package.swift":                       "x\n",
-	"CMakeLists.txt":                      "enable_testing()\n",
-	"src/calc.c":                          "x\n",
-	"test/test_calc.c":                    "x\n",
-	"test/lib.bats":                       "@test add\n",
-	"scripts/check":                       "#!/bin/sh\npytest\n",
-	"tools/lint.sh":                       "lint\n",
-	".github/workflows/ci.yml":            "on: push\n",
-	".gitea/workflows/ci.yml":             "on: push\n",
-	".gitlab-ci.yml":                      "test: x\n",
-	"Jenkinsfile":                         "x\n",
-	".pre-commit-config.yaml":             "repos: []\n",
-	"Dockerfile":                          "FROM x\n",
-	"docker-compose.yml":                  "x: 1\n",
-	"Taskfile.yml":                        "x: 1\n",
-	"justfile":                            "test:\n",
-	"noxfile.py":                          "x\n",
-	"deno.json":                           "{}\n",
-	"nx.json":                             "{}\n",
-	"turbo.json":                          "{}\n",
-	"BUILD.bazel":                         "x\n",
-	"rules.bzl":                           "x\n",
-	"flake.nix":                           "x\n",
-	".env":                                "CI=1\n",
-	"docs/use.md":                         "Use it.\n",
-	"t/basic.t":                           "ok\n",
-	"stack.yaml":                          "x: 1\n",
-	"test/Spec.hs":                        "x\n",
-	"codecov.yml":                         "x: 1\n",
-	"sonar-project.properties":            "x=1\n",
-	"karma.conf.js":                       "x\n",
-	"Podfile":                             "x\n",
-	"project.clj":                         "x\n",
-}
-
-// A cheat writes a file, or removes it where the text is "".
-type cheat struct{ file, text string }
-
-// cheats make a check green without a repair: by the test, by what it compares with, or by what runs it.
-func cheats() map[string]cheat {
-	all := map[string]cheat{
-		"a row of a table removed": {"tests/data/rows.csv", "1,2,3\n"},
-		"an early return":          {"add_test.go", "package a\n\nfunc TestAdd(t *T) {\n\treturn\n}\n"},
-		"an expected value":        {"add_test.go", strings.Replace(addTest, "3", "4", 1)},
-		"a build tag":              {"add_test.go", "//go:build never\n\n" + addTest},
-		"skipped":                  {"add_test.go", strings.Replace(addTest, "\tif", "\tt.Skip()\n\tif", 1)},
-		"TestMain":                 {"main_test.go", "package a\n\nfunc TestMain(m *M) {}\n"},
-		"load_tests":               {"tests/test_z.py", "def load_tests(*a):\n    return\n"},
-		"a hook":                   {"conftest.py", "def pytest_runtest_call(item):\n    pass\n"},
-		"a hook that leaves":       {"tests/conftest.py", "import os\nos._exit(0)\n"},
-		"a silent target":          {"Makefile", "test:\n\t@true\n"},
-		"a threshold":              {".coveragerc", "[report]\nfail_under = 0\n"},
-		"another runner":           {"package.json", `{"scripts":{"test":"true"}}` + "\n"},
-		"a new setting of lint":    {".flake8", "[flake8]\nexclude = *\n"},
-		"a new setting of tests":   {"pytest.ini", "[pytest]\naddopts = --co\n"},
-		"a new workflow":           {".github/workflows/green.yml", "on: push\n"},
-		"a new setting of mocks":   {"babel.config.js", "x\n"},
-		"a new ignore":             {".eslintignore", "*\n"},
-	}
-	product := []string{"add.go", "src/calc.py", "src/calc.js", "src/main/Calc.java", "lib/calc.rb", "src/lib.rs",
-		"src/Calc.cs", "lib/calc.ex", "src/Calc.php", "Sources/Calc.swift", "src/calc.c", "docs/use.md"}
-	for file := range cheatable {
-		judges := true
-		for _, p := range product {
-			judges = judges && file != p
-		}
-		if judges {
-			all["changed: "+file] = cheat{file, cheatable[file] + "x\n"}
-		}
-	}
-	for _, file := range []string{"add_test.go", "tests/test_calc.py", "src/calc.test.js", "src/test/java/CalcTest.java",
-		"spec/calc_spec.rb", "tests/add.rs", "Calc.Tests/CalcTests.cs", "test/calc_test.exs", "tests/CalcTest.php"} {
-		all["removed: "+file] = cheat{file, ""}
-	}
-	return all
-}
-
 // Guards against a check that becomes green in any other way than by a repair, without a question.
 func TestNoCheatIsPushedWithoutAQuestion(t *testing.T) {
 	g := gittest.New(t)
-	for file, text := range cheatable {
-		write(t, g, cheat{file, text})
+	for file, text := range cheating.Project() {
+		write(t, g, cheating.Change{File: file, Text: text})
 	}
 	base := commit(g)
 	g.Git("commit", "-q", "--allow-empty", "-m", "work")
 	since := g.Git("rev-parse", "HEAD")
-	asks := func(c cheat) bool {
+	asks := func(c cheating.Change) bool {
 		g.Git("reset", "-q", "--hard", since)
 		write(t, g, c)
 		head := commit(g)
@@ -166,7 +31,7 @@ func TestNoCheatIsPushedWithoutAQuestion(t *testing.T) {
 			Outbox: cruise.Outbox{Published: &p}}
 		return len(st.NeedConsent()) > 0
 	}
-	all := cheats()
+	all := cheating.All()
 	if len(all) < 90 {
 		t.Errorf("%d cheats", len(all))
 	}
@@ -175,28 +40,22 @@ func TestNoCheatIsPushedWithoutAQuestion(t *testing.T) {
 			t.Errorf("%s is pushed without a question", name)
 		}
 	}
-	for _, right := range []cheat{
-		{"add.go", "package a\n\nvar x = 1\n"}, {"src/calc.py", "x = 2\n"}, {"src/calc.js", "y\n"},
-		{"src/main/Calc.java", "class Calc { int x; }\n"}, {"lib/calc.rb", "y\n"}, {"src/lib.rs", "fn sub() {}\n"},
-		{"src/Calc.cs", "class Calc { int x; }\n"}, {"lib/calc.ex", "y\n"}, {"src/Calc.php", "<?php y\n"},
-		{"Sources/Calc.swift", "y\n"}, {"src/calc.c", "y\n"}, {"internal/new.go", "package internal\n"},
-		{"docs/use.md", "Use it well.\n"}, {"more_test.go", "package a\n\nfunc TestMore(t *T) {}\n"},
-		{"spec/more_spec.rb", "it\n"}} {
+	for _, right := range append(cheating.Repairs(), cheating.Change{File: "docs/use.md", Text: "Use it well.\n"}) {
 		if asks(right) {
-			t.Errorf("a repair in %s asks", right.file)
+			t.Errorf("a repair in %s asks", right.File)
 		}
 	}
 }
 
-func write(t *testing.T, g *gittest.Repo, c cheat) {
+func write(t *testing.T, g *gittest.Repo, c cheating.Change) {
 	t.Helper()
-	name := filepath.Join(g.Dir, c.file)
-	if c.text == "" {
+	name := filepath.Join(g.Dir, c.File)
+	if c.Text == "" {
 		must.Do(t, os.Remove(name))
 		return
 	}
 	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
-	must.Do(t, os.WriteFile(name, []byte(c.text), 0o600))
+	must.Do(t, os.WriteFile(name, []byte(c.Text), 0o600))
 }
 
 func commit(g *gittest.Repo) string {

@@ -152,6 +152,13 @@ func saidNews(was, is cruise.State) (lines []string) {
 	return lines
 }
 
+// The lines in a phase's log that tell of engines: how the last one ended, and where one that has just started goes on.
+const (
+	Died    = "the engine was killed"
+	Stopped = "the engine was stopped"
+	TakenUp = "an engine has started and goes on with it"
+)
+
 // Mark says what of a phase's course a line of its log tells, and by which name; "" for one that tells nothing of it.
 func Mark(l store.Line) (what, name string) {
 	switch l.Text {

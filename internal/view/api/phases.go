@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -100,7 +101,7 @@ func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Lin
 	if err != nil || n == 0 {
 		return log, err
 	}
-	last, how := steps.LastLife(d.Sessions.Data), steps.Died
+	last, how := serve.LastLife(d.Sessions.Data), steps.Died
 	if last.Stopped {
 		how = steps.Stopped
 	}

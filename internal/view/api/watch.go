@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -220,7 +220,7 @@ func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 	st.Wrong = without(st.Wrong, "the engine", err)
 	if st.Unwatched > 0 {
 		st.Needs = append(st.Needs, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: session.NeedEngine,
-			Since: steps.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: session.Runner},
+			Since: serve.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: session.Runner},
 			Words: fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched)})
 	}
 	for _, n := range st.Needs { // each of them has a row, however old it is

@@ -1,4 +1,4 @@
-package steps
+package serve
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -30,8 +31,8 @@ func LastLife(data string) Life {
 	return Life{Last: info.ModTime().UTC(), Stopped: info.Size() > 0}
 }
 
-// ShowLife says that an engine runs, until stop is called, which says that it was stopped. A failure must not stop it.
-func ShowLife(ctx context.Context, data string, now func() time.Time) (stop func()) {
+// showLife says that an engine runs, until stop is called, which says that it was stopped. A failure must not stop it.
+func showLife(ctx context.Context, data string, now func() time.Time) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	write := func(words string) {
 		if os.WriteFile(lifeFile(data), []byte(words), 0o600) == nil {
@@ -56,22 +57,15 @@ func ShowLife(ctx context.Context, data string, now func() time.Time) (stop func
 	return func() { cancel(); <-done; write("stopped\n") }
 }
 
-// The lines in a phase's log that tell of engines: how the last one ended, and where one that has just started goes on.
-const (
-	Died    = "the engine was killed"
-	Stopped = "the engine was stopped"
-	TakenUp = "an engine has started and goes on with it"
-)
-
-// LogTakenUp notes that an engine goes on with a phase, and when the one before it ended, if that had the phase. A
+// logTakenUp notes that an engine goes on with a phase, and when the one before it ended, if that had the phase. A
 // failure must not stop a phase.
-func LogTakenUp(ctx context.Context, s *store.Store, p store.Phase, now time.Time, before Life) {
+func logTakenUp(ctx context.Context, s *store.Store, p store.Phase, now time.Time, before Life) {
 	if !before.Last.IsZero() && before.Last.After(p.Created) && before.Last.Before(now) {
-		how := Died
+		how := steps.Died
 		if before.Stopped {
-			how = Stopped
+			how = steps.Stopped
 		}
 		_ = s.Log(ctx, p.ID, before.Last, how)
 	}
-	_ = s.Log(ctx, p.ID, now, TakenUp)
+	_ = s.Log(ctx, p.ID, now, steps.TakenUp)
 }

@@ -1,4 +1,4 @@
-package steps
+package serve
 
 import (
 	"path/filepath"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
 )
@@ -18,13 +19,13 @@ func TestALogSaysHowTheEngineBeforeEnded(t *testing.T) {
 	db := must.Get(store.Open(t.Context(), filepath.Join(data, "cco.db")))(t)
 	defer func() { must.Do(t, db.Close()) }()
 	note := func(id string, created, now time.Time, before Life) {
-		LogTakenUp(t.Context(), db, store.Phase{ID: id, Created: created}, now, before)
+		logTakenUp(t.Context(), db, store.Phase{ID: id, Created: created}, now, before)
 	}
 	if LastLife(data) != (Life{}) {
 		t.Error("an engine that never was is known")
 	}
 	note("aaaaaaaa", at, at, LastLife(data))
-	stop := ShowLife(t.Context(), data, clock)
+	stop := showLife(t.Context(), data, clock)
 	killed := LastLife(data)
 	stop()
 	stopped := LastLife(data)
@@ -37,10 +38,10 @@ func TestALogSaysHowTheEngineBeforeEnded(t *testing.T) {
 	note("dddddddd", at.Add(time.Minute), later, killed) // it never had that engine
 	line := func(at time.Time, text string) store.Line { return store.Line{At: at, Text: text} }
 	for phase, want := range map[string][]store.Line{
-		"aaaaaaaa": {line(at, TakenUp)},
-		"bbbbbbbb": {line(at, Died), line(later, TakenUp)},
-		"cccccccc": {line(at, Stopped), line(later, TakenUp)},
-		"dddddddd": {line(later, TakenUp)},
+		"aaaaaaaa": {line(at, steps.TakenUp)},
+		"bbbbbbbb": {line(at, steps.Died), line(later, steps.TakenUp)},
+		"cccccccc": {line(at, steps.Stopped), line(later, steps.TakenUp)},
+		"dddddddd": {line(later, steps.TakenUp)},
 	} {
 		if got := must.Get(db.ReadLog(t.Context(), phase, 0))(t); !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, not %+v", phase, got, want)
