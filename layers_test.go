@@ -116,7 +116,7 @@ var layers = map[string][]string{
 	"agent/install":           {"agent", "agent/roster", "proc", "whole"},
 	"agent/wire":              {},
 	"agent/roster":            {},
-	"config":                  {"agent/roster", "box", "gate", "vt", "whole"},
+	"config":                  {"agent/roster", "box", "broker", "gate", "vt", "whole"},
 	"cruise":                  {},
 	"cruise/cheating":         {},
 	"cruise/crash":            {},

@@ -46,26 +46,26 @@ func (a *App) network(ctx context.Context, b *box.Box, repo string, cfg config.C
 		return c, err
 	}
 	boxes := a.records()
-	c.Allowed = func() []broker.Rule {
+	c.Allowed = func() ([]broker.Rule, error) {
 		spec := b.Spec
 		if now, err := boxes.Record(b.Name); err == nil {
 			spec = now.Spec
 		} else if !errors.As(err, new(*box.NotFoundError)) { // it is being made
-			return nil
+			return nil, err
 		}
 		cfg, err := a.ConfigIn(repo)
 		if err != nil {
-			return nil // closed, until somebody corrects the settings
+			return nil, err // closed, until somebody corrects the settings
 		}
 		list, err := permits(spec, cfg)
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		rules := make([]broker.Rule, 0, len(list))
 		for _, p := range list {
 			rules = append(rules, p.rule)
 		}
-		return rules
+		return rules, nil
 	}
 	return c, nil
 }
@@ -143,18 +143,19 @@ type permit struct {
 
 // permits gives everything that is allowed. An entry that is no rule is an error, and so is an unknown set.
 func permits(spec box.Spec, cfg config.Config) ([]permit, error) {
+	own, err := broker.ParseRules(spec.Allow)
+	if err != nil {
+		return nil, fmt.Errorf("this box: %w", err)
+	}
 	var list []permit
 	for _, s := range []struct {
-		from        string
-		rules, sets []string
+		from  string
+		rules []broker.Rule
+		sets  []string
 	}{
-		{"your settings", cfg.Network.Allow, cfg.Network.Sets}, {"this box", spec.Allow, spec.Sets},
+		{"your settings", cfg.Network.Allow, cfg.Network.Sets}, {"this box", own, spec.Sets},
 	} {
-		for _, text := range s.rules {
-			r, err := broker.ParseRule(text)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.from, err)
-			}
+		for _, r := range s.rules {
 			list = append(list, permit{r, s.from})
 		}
 		for _, name := range s.sets {

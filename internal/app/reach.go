@@ -91,10 +91,7 @@ func (e *NotAllowedError) Error() string {
 
 // inSettings says that a rule is in the settings, if it is.
 func inSettings(cfg config.Config, rule string) string {
-	same := func(s string) bool {
-		r, err := broker.ParseRule(s)
-		return s == rule || err == nil && r.String() == rule
-	}
+	same := func(r broker.Rule) bool { return r.String() == rule }
 	if slices.ContainsFunc(cfg.Network.Allow, same) || slices.Contains(cfg.Network.Sets, rule) {
 		return ", but by your settings"
 	}

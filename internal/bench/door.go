@@ -90,7 +90,7 @@ func (b *bench) openDoor(ctx context.Context, model string, n int) (*doorway, er
 	}
 	d, err := door.Open(ctx, door.Config{Dir: b.dir, Config: broker.Config{
 		Session: fmt.Sprintf("%08x", n), Token: doorToken, Mode: broker.ModeAllowlist,
-		Allowed: func() []broker.Rule { return []broker.Rule{rule} },
+		Allowed: func() ([]broker.Rule, error) { return []broker.Rule{rule}, nil },
 		Models:  []broker.Upstream{{Provider: p, Base: base, Key: key}},
 	}})
 	if err != nil {

@@ -52,7 +52,7 @@ type Config struct {
 	Session string // its id, for the record
 	Token   string // the box's password for the door; worthless anywhere else
 	Mode    Mode
-	Allowed func() []Rule // called for every decision, so a change holds at once; nil allows nothing
+	Allowed func() ([]Rule, error) // called for every decision, so a change holds at once; nil allows nothing
 	Models  []Upstream
 	Limits  Limits
 	Budget  Budget // beside the limits; nil is none

@@ -58,7 +58,7 @@ func (d *Door) page(p policy, addrs []netip.Addr, port int) error {
 func (d *Door) policy() policy {
 	p := policy{mode: d.cfg.Mode, own: d.cfg.Own()}
 	if d.cfg.Allowed != nil {
-		p.rules = d.cfg.Allowed()
+		p.rules, p.unread = d.cfg.Allowed()
 	}
 	return p
 }

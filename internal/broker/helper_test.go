@@ -83,14 +83,19 @@ type trial struct {
 	news    chan struct{}
 }
 
-func rules(t *testing.T, texts ...string) func() []Rule {
+func rules(t *testing.T, texts ...string) func() ([]Rule, error) {
 	t.Helper()
-	var all []Rule
+	all := listed(t, texts...)
+	return func() ([]Rule, error) { return all, nil }
+}
+
+func listed(t *testing.T, texts ...string) (all []Rule) {
+	t.Helper()
 	for _, s := range texts {
 		r := must.Get(ParseRule(s))(t)
 		all = append(all, r)
 	}
-	return func() []Rule { return all }
+	return all
 }
 
 func open(t *testing.T, c Config) *trial {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -206,10 +207,10 @@ func TestNamesAreResolvedOnce(t *testing.T) {
 func TestChangesOfTheListHoldAtOnce(t *testing.T) {
 	allowed := make(chan []Rule, 1)
 	allowed <- nil
-	tr := open(t, Config{Mode: ModeAllowlist, Allowed: func() []Rule {
+	tr := open(t, Config{Mode: ModeAllowlist, Allowed: func() ([]Rule, error) {
 		now := <-allowed
 		allowed <- now
-		return now
+		return now, nil
 	}})
 	tr.site("example.com", "443", true, hello200(""))
 	for _, want := range []int{403, 200, 403} {
@@ -217,9 +218,22 @@ func TestChangesOfTheListHoldAtOnce(t *testing.T) {
 			t.Fatalf("status %d, want %d: %s", status, want, body)
 		}
 		if now := <-allowed; now == nil {
-			allowed <- rules(t, "example.com")()
+			allowed <- listed(t, "example.com")
 		} else {
 			allowed <- nil
+		}
+	}
+}
+
+// Guards against a box that is closed by an error in its user's settings, of which nobody is told.
+func TestRulesThatCanNotBeReadCloseAndSayWhy(t *testing.T) {
+	why := errors.New("config.toml:3: network.allow: no rule")
+	for mode, want := range map[Mode]int{ModeAllowlist: 403, ModeOpen: 200} {
+		tr := open(t, Config{Mode: mode, Allowed: func() ([]Rule, error) { return nil, why }})
+		tr.site("example.com", "443", true, hello200(""))
+		_, _, status, body := tr.connect("example.com:443")
+		if status != want || (status == 403) != strings.Contains(body, why.Error()) {
+			t.Errorf("%v: status %d: %s", mode, status, body)
 		}
 	}
 }

@@ -34,6 +34,18 @@ func ParseRule(s string) (Rule, error) {
 	return r, nil
 }
 
+// ParseRules reads several.
+func ParseRules(texts []string) (rules []Rule, err error) {
+	for _, s := range texts {
+		r, err := ParseRule(s)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
 func parseRule(s string) (r Rule, err error) {
 	s = strings.TrimSpace(s)
 	if strings.Contains(s, "://") {
@@ -125,9 +137,10 @@ func (r Rule) allowsAddr(a netip.Addr, port int) bool {
 
 // policy is the state of the rules for one decision.
 type policy struct {
-	mode  Mode
-	rules []Rule
-	own   []netip.Addr
+	mode   Mode
+	rules  []Rule
+	unread error // why there are none, if they can't be read
+	own    []netip.Addr
 }
 
 // refusal is an error that says why something is not let out; it is also the answer that the box gets.
@@ -155,6 +168,9 @@ func refuse(format string, args ...any) error { return &refusal{why: fmt.Sprintf
 func (p policy) named(t target) (string, error) {
 	if p.mode != ModeAllowlist && p.mode != ModeOpen {
 		return "", refuse("this box has no network (--network none)")
+	}
+	if p.unread != nil && p.mode == ModeAllowlist {
+		return "", refuse("what this box may reach can't be read: %v", p.unread)
 	}
 	if t.host.addr.IsValid() {
 		return p.address(t.host.addr, t.port)

@@ -41,7 +41,7 @@ func TestRulesAllowWhatTheySay(t *testing.T) {
 		{"0.0.0.0/0", "[::1]:443", false},
 	} {
 		tg := must.Get(parseTarget(c.target, 0))(t)
-		p := policy{mode: ModeAllowlist, rules: rules(t, c.rule)()}
+		p := policy{mode: ModeAllowlist, rules: listed(t, c.rule)}
 		if _, err := p.named(tg); (err == nil) != c.allowed {
 			t.Errorf("rule %s, target %s: %v", c.rule, c.target, err)
 		}
@@ -84,7 +84,7 @@ func TestNothingIsAllowedWithoutARule(t *testing.T) {
 			}
 		}
 	}
-	p := policy{mode: ModeNone, rules: rules(t, "example.org", "0.0.0.0/0")()}
+	p := policy{mode: ModeNone, rules: listed(t, "example.org", "0.0.0.0/0")}
 	tg, _ := parseTarget("example.org:443", 0)
 	if _, err := p.named(tg); err == nil {
 		t.Error("none allows what a rule allows")
@@ -107,7 +107,7 @@ func TestAddressesThatOnlyARuleByAddressOpens(t *testing.T) {
 			if _, err := (policy{mode: mode}).address(a, 443); err == nil {
 				t.Errorf("%s opens %s", mode, s)
 			}
-			p := policy{mode: mode, rules: rules(t, "trap.example")()}
+			p := policy{mode: mode, rules: listed(t, "trap.example")}
 			if err := p.resolved(target{host{name: "trap.example"}, 443}, []netip.Addr{netip.MustParseAddr("93.184.216.34"),
 				a}); err == nil {
 				t.Errorf("%s lets a name lead to %s", mode, s)
@@ -127,7 +127,7 @@ func TestAddressesThatOnlyARuleByAddressOpens(t *testing.T) {
 			t.Errorf("an empty list allows %s", s)
 		}
 	}
-	p := policy{mode: ModeAllowlist, rules: rules(t, "db.example:5432", "10.0.0.5:5432")()}
+	p := policy{mode: ModeAllowlist, rules: listed(t, "db.example:5432", "10.0.0.5:5432")}
 	if err := p.resolved(target{host{name: "db.example"}, 5432},
 		[]netip.Addr{netip.MustParseAddr("10.0.0.5")}); err != nil {
 		t.Errorf("a private address that is allowed by address: %v", err)

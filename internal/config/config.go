@@ -9,6 +9,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/vt"
@@ -223,9 +224,9 @@ type Guard struct {
 
 // Network says what may leave a box.
 type Network struct {
-	Mode  string   `toml:"mode" env:"CCO_NETWORK" of:"mode" tighten:"mode" about:"what may leave boxes"` // "" is allowlist
-	Allow []string `toml:"allow" tighten:"fewer" about:"hosts that every box may reach"`                 // rules, in the broker's words
-	Sets  []string `toml:"sets" of:"set" tighten:"fewer" about:"tools whose hosts every box may reach"`
+	Mode  string        `toml:"mode" env:"CCO_NETWORK" of:"mode" tighten:"mode" about:"what may leave boxes"` // "" is allowlist
+	Allow []broker.Rule `toml:"allow" tighten:"fewer" about:"hosts that every box may reach"`
+	Sets  []string      `toml:"sets" of:"set" tighten:"fewer" about:"tools whose hosts every box may reach"`
 
 	RecordBodies bool `toml:"record_bodies" tighten:"record" about:"record the text of model requests too"`
 }

@@ -70,11 +70,11 @@ var (
 )
 
 // formOf is how a setting is written: as its tag says, or its type.
-func formOf(as string, t reflect.Type) form {
+func formOf(forms map[string]form, as string, t reflect.Type) form {
 	if as == "" {
 		as = t.String()
 	}
-	f, ok := forms()[as]
+	f, ok := forms[as]
 	if !ok {
 		panic("no form for settings like " + as)
 	}
@@ -92,6 +92,7 @@ func forms() map[string]form {
 		"time.Duration":              durations,
 		"[]string":                   readBy(asTexts),
 		"[]gate.Kind":                showing(readBy(asKinds), texts[gate.Kind]),
+		"[]broker.Rule":              showing(readBy(asRules), ruleTexts),
 		"[]config.Mount":             showing(readAt(asMounts), mountTexts),
 		"config.Command":             showing(readBy(asCommand), commandText),
 		"config.Key":                 showing(readAt(asSecret), tableOf[Key]),
@@ -171,6 +172,7 @@ func asWord(value any, list string, words []string, between string) (string, err
 
 // readTable reads a table into a struct, by the tags of its fields.
 func readTable(into any, table map[string]any, home string) error {
+	forms := forms()
 	t := reflect.TypeOf(into).Elem()
 	var there []string
 	fields := map[string]reflect.StructField{}
@@ -184,7 +186,7 @@ func readTable(into any, table map[string]any, home string) error {
 		if !ok {
 			return fmt.Errorf("%s: unknown key; there are %s", name, strings.Join(there, ", "))
 		}
-		v, err := formOf(f.Tag.Get("as"), f.Type).read(value, home)
+		v, err := formOf(forms, f.Tag.Get("as"), f.Type).read(value, home)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -195,11 +197,11 @@ func readTable(into any, table map[string]any, home string) error {
 
 // tableOf is a struct as a table without what is not set.
 func tableOf[T any](of T) any {
-	table := map[string]any{}
+	table, forms := map[string]any{}, forms()
 	v := reflect.ValueOf(of)
 	for f := range v.Type().Fields() {
 		field := v.FieldByIndex(f.Index)
-		shown := formOf(f.Tag.Get("as"), f.Type).shown(field)
+		shown := formOf(forms, f.Tag.Get("as"), f.Type).shown(field)
 		if shown != nil && !field.IsZero() {
 			table[f.Tag.Get("toml")] = shown
 		}

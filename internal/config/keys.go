@@ -78,7 +78,7 @@ func lists(backends []box.Backend) map[string][]string {
 // keys is every setting that there is. A list in a repository's file is the complete list that it wants; an untrusted
 // repository gets only the entries that the user has too.
 func keys(backends []box.Backend) []key {
-	w := walk{words: lists(backends), backends: backends}
+	w := walk{words: lists(backends), forms: forms(), backends: backends}
 	w.fields(reflect.TypeFor[Config](), key{})
 	return slices.Concat(w.keys, w.last)
 }
@@ -86,6 +86,7 @@ func keys(backends []box.Backend) []key {
 // walk makes keys of the fields of Config.
 type walk struct {
 	words    map[string][]string
+	forms    map[string]form
 	backends []box.Backend
 	keys     []key
 	last     []key // of the entries of maps
@@ -116,7 +117,7 @@ func (w *walk) setting(k key, f reflect.StructField) {
 	list := f.Tag.Get("of")
 	k.words = w.words[list]
 	if each := f.Tag.Get("each"); each != "" {
-		k.form = formOf(f.Tag.Get("as"), f.Type.Elem())
+		k.form = formOf(w.forms, f.Tag.Get("as"), f.Type.Elem())
 		for _, entry := range w.words[each] {
 			one := k
 			one.name, one.entry, one.about = k.name+"."+entry, entry, fmt.Sprintf(k.about, entry)
@@ -131,7 +132,7 @@ func (w *walk) setting(k key, f reflect.StructField) {
 	case list != "" && as == "" && f.Type == reflect.TypeFor[[]string]():
 		k.form = several(list, k.words)
 	default:
-		k.form = formOf(as, f.Type)
+		k.form = formOf(w.forms, as, f.Type)
 	}
 	if f.Type == reflect.TypeFor[bool]() {
 		k.words = []string{"true", "false"}

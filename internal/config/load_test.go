@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/lima"
 	"github.com/cco-dev/cco/internal/box/native"
 	"github.com/cco-dev/cco/internal/box/worktree"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/must"
 )
@@ -43,6 +44,14 @@ func env(vars map[string]string) func(string) string {
 // backends are the real ones.
 func backends() []box.Backend {
 	return []box.Backend{native.Backend(), container.Backend(), lima.Backend(), worktree.Backend()}
+}
+
+func rules(texts ...string) []broker.Rule {
+	list, err := broker.ParseRules(texts)
+	if err != nil {
+		panic(err)
+	}
+	return list
 }
 
 func mustLoad(t *testing.T, s Sources) (Config, []Warning) {
@@ -204,7 +213,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 		MCP:    Shared{Cost: 3, Tokens: 1e6},
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 
-		Network: Network{Mode: "open", Allow: []string{"mirror.example"}, Sets: []string{"npm", "go"}, RecordBodies: true},
+		Network: Network{Mode: "open", Allow: rules("mirror.example"), Sets: []string{"npm", "go"}, RecordBodies: true},
 		Gateways: map[string]string{"anthropic": "https://gateway.example", "openai": "https://gateway.example/v1",
 			"gemini": "http://127.0.0.1:8080"},
 		Keys: map[string]Key{

@@ -10,6 +10,7 @@ func TestWhatIsNoNetworkIsRefused(t *testing.T) {
 		"[network]\nmode = \"closed\"":                        "there are none, allowlist, open",
 		"[network]\nsets = [\"npm\", \"maven\"]":              "no set \"maven\"",
 		"[network]\nallow = \"host\"":                         "want an array",
+		"[network]\nallow = [\"https://a.example\"]":          "network.allow: rule \"https://a.example\": it is a URL",
 		"[network]\nrecord_bodies = 1":                        "want true or false",
 		"[keys]\nanthropic = \"sk-ant-x\"":                    "want a table",
 		"[keys.anthropic]\nkey = \"sk-ant-x\"":                "unknown key",

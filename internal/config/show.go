@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/vt"
 )
 
@@ -63,6 +64,14 @@ func texts[T ~string](list []T) any {
 		all = append(all, string(v))
 	}
 	return all
+}
+
+func ruleTexts(rules []broker.Rule) any {
+	var list []string
+	for _, r := range rules {
+		list = append(list, r.String())
+	}
+	return list
 }
 
 func textTable(texts map[string]string) any {

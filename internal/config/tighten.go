@@ -53,18 +53,28 @@ func below(at, has, asks reflect.Value) string {
 
 // fewer keeps those entries of a list that the user has too.
 func fewer(k key, c *Config, want Config, _ Sources) string {
-	mine := k.of(c).Interface().([]string)
-	var kept, refused []string
-	for _, s := range k.of(&want).Interface().([]string) {
+	mine, asks := k.of(c), k.of(&want)
+	kept := reflect.Zero(asks.Type())
+	var refused []string
+	for _, v := range asks.Seq2() {
 		switch {
-		case !slices.Contains(mine, s):
-			refused = append(refused, fmt.Sprintf("%q isn't among yours", s))
-		case !slices.Contains(kept, s):
-			kept = append(kept, s)
+		case !contains(mine, v):
+			refused = append(refused, fmt.Sprintf("%q isn't among yours", v))
+		case !contains(kept, v):
+			kept = reflect.Append(kept, v)
 		}
 	}
-	k.put(c, kept)
+	mine.Set(kept)
 	return strings.Join(refused, ", ")
+}
+
+func contains(list, v reflect.Value) bool {
+	for _, has := range list.Seq2() {
+		if has.Equal(v) {
+			return true
+		}
+	}
+	return false
 }
 
 // stricter takes what is stricter than the user's for each kind that is named.

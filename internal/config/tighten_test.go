@@ -72,7 +72,7 @@ func tight() map[string]struct {
 
 		"network.mode": {`mode = "none"`, func(c *Config) { c.Network.Mode = "none" }},
 		"network.allow": {`allow = ["b.example:8443"]`,
-			func(c *Config) { c.Network.Allow = []string{"b.example:8443"} }},
+			func(c *Config) { c.Network.Allow = rules("b.example:8443") }},
 		"network.sets":          {`sets = []`, func(c *Config) { c.Network.Sets = nil }},
 		"network.record_bodies": {`record_bodies = false`, func(c *Config) { c.Network.RecordBodies = false }},
 	}

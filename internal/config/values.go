@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/gate"
 )
 
@@ -236,6 +237,15 @@ func asCommand(value any) (Command, error) {
 		return Command{}, errors.New("the program has no name")
 	}
 	return Command{Argv: argv}, nil
+}
+
+// asRules reads what may leave boxes.
+func asRules(value any) ([]broker.Rule, error) {
+	texts, err := asTexts(value)
+	if err != nil {
+		return nil, err
+	}
+	return broker.ParseRules(texts)
 }
 
 // asKinds reads kinds of changes.

@@ -95,7 +95,7 @@ func (b *behind) config() (c door.Config, err error) {
 	}
 	c.Config = broker.Config{
 		Session: "verify", Mode: broker.ModeAllowlist, Resolver: b, Dialer: b,
-		Allowed: func() []broker.Rule { return rules },
+		Allowed: func() ([]broker.Rule, error) { return rules, nil },
 		Models: []broker.Upstream{{Provider: anthropic,
 			Base: &url.URL{Scheme: "http", Host: b.server.Addr().String()}, Key: key}},
 		Record: func(e broker.Entry) { b.ask(e.Host) },

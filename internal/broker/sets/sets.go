@@ -51,13 +51,9 @@ func Find(name string) (Set, error) {
 
 // Rules are the rules that allow the hosts of a set.
 func (s Set) Rules() ([]broker.Rule, error) {
-	var rules []broker.Rule
-	for _, h := range s.Hosts {
-		r, err := broker.ParseRule(h)
-		if err != nil {
-			return nil, fmt.Errorf("set %s: %w", s.Name, err)
-		}
-		rules = append(rules, r)
+	rules, err := broker.ParseRules(s.Hosts)
+	if err != nil {
+		return nil, fmt.Errorf("set %s: %w", s.Name, err)
 	}
 	return rules, nil
 }
