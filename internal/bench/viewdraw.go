@@ -34,6 +34,25 @@ func draws(tab context.Context, n int, from, link, done string) (time.Duration, 
 	return median(all), nil
 }
 
+// says is true once the page of a session shows a time that its agent printed.
+const says = `/at \d{10}\.\d{6}/.test(document.body.textContent)`
+
+// watchWords notes of each further time that an agent prints how many milliseconds later it was painted.
+const watchWords = `{
+	const seen = new Set(), from = Date.now();
+	window.late = [];
+	const look = () => {
+		const fresh = [];
+		for (const [, at] of document.body.textContent.matchAll(/at (\d{10}\.\d{6})/g)) {
+			if (!seen.has(at) && at * 1000 > from) fresh.push(at);
+			seen.add(at);
+		}
+		if (fresh.length) setTimeout(() => { for (const at of fresh) window.late.push(Date.now() - at * 1000); });
+		requestAnimationFrame(look);
+	};
+	look();
+}`
+
 // viewHome measures how long the list of 200 sessions takes from a press until it is painted.
 func (b *bench) viewHome(ctx context.Context) error {
 	const n = 200
