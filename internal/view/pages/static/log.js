@@ -98,7 +98,7 @@ function byDay(deeds) {
   return [...days];
 }
 
-function Deed({d, name, to}) {
+function Deed({d, name, place}) {
   const runs = d.result === 'asked',
     ok = /^(asked|done)/.test(d.result),
     [icon, hue] = runs ? ['run', 'm'] : ok ? ['done', 'ok'] : ['fail', 'bad'],
@@ -119,7 +119,7 @@ function Deed({d, name, to}) {
         ${d.on && html`
           <dt>On</dt>
           <dd class="any">
-            ${to ? html`<a class="acc" href=${to}>${name || d.on}</a>` : d.on}
+            ${place ? html`<a class="acc" href=${place}>${name || d.on}</a>` : d.on}
             <span class="m mono">${name && name !== d.on ? ' ' + d.on : ''}</span>
           </dd>
         `}
@@ -192,7 +192,7 @@ export function Log() {
             <span class="m">${deeds.length}</span>
           </h2>
           ${deeds.map(d => html`
-            <${Deed} key=${d.at + d.what + d.result} d=${d} name=${known(d)[0]} to=${known(d)[1]} />
+            <${Deed} key=${d.at + d.what + d.result} d=${d} name=${known(d)[0]} place=${known(d)[1]} />
           `)}
         </section>
       `)}
