@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,22 +15,22 @@ func pass(d time.Duration) {
 
 func TestAStopwatchRingsWhenItsTimeHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rang := 0
-		w := &stopwatch{limit: 30 * time.Minute, expired: func() { rang++ }}
+		var rang atomic.Int32
+		w := &stopwatch{limit: 30 * time.Minute, expired: func() { rang.Add(1) }}
 		w.run()
 		w.run() // twice is once
 		pass(29 * time.Minute)
-		if rang != 0 {
+		if rang.Load() != 0 {
 			t.Fatal("too early")
 		}
 		pass(time.Minute)
 		pass(time.Hour)
-		if rang != 1 {
-			t.Fatalf("rang %d times", rang)
+		if rang.Load() != 1 {
+			t.Fatalf("rang %d times", rang.Load())
 		}
 		w.run()
 		pass(time.Hour)
-		if rang != 1 {
+		if rang.Load() != 1 {
 			t.Error("it rang again")
 		}
 	})
@@ -38,24 +39,24 @@ func TestAStopwatchRingsWhenItsTimeHasPassed(t *testing.T) {
 // Guards against an agent that is ended for the time in which it waited for a person.
 func TestAHeldStopwatchStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rang := 0
-		w := &stopwatch{limit: 30 * time.Minute, expired: func() { rang++ }}
+		var rang atomic.Int32
+		w := &stopwatch{limit: 30 * time.Minute, expired: func() { rang.Add(1) }}
 		w.hold() // before it ran
 		w.run()
 		pass(20 * time.Minute)
 		w.hold()
 		w.hold()
 		pass(10 * time.Hour)
-		if rang != 0 {
-			t.Fatalf("rang %d times while it was held", rang)
+		if rang.Load() != 0 {
+			t.Fatalf("rang %d times while it was held", rang.Load())
 		}
 		w.run()
 		pass(9 * time.Minute)
-		if rang != 0 {
+		if rang.Load() != 0 {
 			t.Fatal("it counted what passed while it was held")
 		}
 		pass(time.Minute)
-		if rang != 1 {
+		if rang.Load() != 1 {
 			t.Error("it never rang")
 		}
 	})
@@ -64,22 +65,22 @@ func TestAHeldStopwatchStandsStill(t *testing.T) {
 // Guards against an idle timeout that ends a busy agent.
 func TestEachEventStartsAnIdleStopwatchAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rang := 0
-		w := &stopwatch{limit: 30 * time.Minute, expired: func() { rang++ }}
+		var rang atomic.Int32
+		w := &stopwatch{limit: 30 * time.Minute, expired: func() { rang.Add(1) }}
 		w.run()
 		for range 1000 {
 			pass(time.Minute)
 			w.again()
 		}
-		if rang != 0 {
+		if rang.Load() != 0 {
 			t.Fatal("it rang although something happened each minute")
 		}
 		pass(29 * time.Minute)
-		if rang != 0 {
+		if rang.Load() != 0 {
 			t.Fatal("too early after the last event")
 		}
 		pass(2 * time.Minute)
-		if rang != 1 {
+		if rang.Load() != 1 {
 			t.Error("it never rang")
 		}
 	})
