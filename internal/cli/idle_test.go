@@ -169,10 +169,13 @@ func TestTheWorkOfAnIdleAgentIsTaken(t *testing.T) {
 	waits := d.command("cco", "box", "pull", id, "--timeout", "5m")
 	said := must.Get(waits.StderrPipe())(t)
 	must.Do(t, waits.Start())
-	rest(id)
-	for line := bufio.NewScanner(said); ; {
+	for line, waiting := bufio.NewScanner(said), false; ; {
 		if !line.Scan() {
 			t.Fatal("a pull that waits never says that the agent is idle")
+		}
+		if !waiting && strings.Contains(line.Text(), "waiting for session "+id) { // one that begins later would end it
+			waiting = true
+			rest(id)
 		}
 		if strings.Contains(line.Text(), "the agent of session "+id+" is idle: it sits at its prompt") {
 			break

@@ -156,7 +156,6 @@ func TestCompletionAsksTheProgramThatKnows(t *testing.T) {
 		"cruise st":        "status\tShow where a phase stands",
 		"cruise start --m": "--max-rounds\tend after so many rounds",
 		"-q cruise ":       "cleanup\t",
-		"pr ":              "reply\t",
 	} {
 		out := r.CCO(append([]string{"__complete"}, strings.Split(words, " ")...)...)
 		if !strings.Contains("\n"+out, "\n"+want) {

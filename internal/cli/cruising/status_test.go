@@ -49,7 +49,7 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 		t.Errorf("a title makes lines of its own:\n%s", status)
 	}
 	for _, want := range []string{"so run `mend it`", "comment-5 by eve (may not write here), 156 characters: nice",
-		"fix --accept", "7 older ones", "and more"} {
+		"fix --accept", "and 7 older, which only", "and more"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("status does not say %q:\n%s", want, status)
 		}
