@@ -245,8 +245,8 @@ func placed(env []string, t Task, name string) []string {
 }
 
 // prompt is for agents that can't be told to use a skill by its name: what a person says now, or that the plan is to be
-// carried out. Behind it stand the skill's text and the rules, which people don't read as their own words. An agent that
-// shows its prompt on a screen of its own gets them beside it.
+// carried out. Behind it stand the skill's text and the rules, which people don't read as their own words. An agent
+// that shows its prompt on a screen of its own gets them beside it.
 func prompt(t Task) string {
 	switch {
 	case t.Interactive && t.Prompt == "":

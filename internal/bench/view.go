@@ -153,8 +153,8 @@ func (b *bench) pushMany(ctx context.Context, repo string) ([]string, error) {
 	return ids, errors.Join(errs...)
 }
 
-// viewLate measures how late a client hears of what agents say, and a browser paints it, with many at work: each prints the
-// time.
+// viewLate measures how late a client hears of what agents say, and a browser paints it, with many at work: each
+// prints the time.
 func (b *bench) viewLate(ctx context.Context) error {
 	repo := filepath.Join(b.dir, "late")
 	if err := b.quiet(ctx, b.dir, "git", "init", "-q", repo); err != nil {

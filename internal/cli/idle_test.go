@@ -232,8 +232,8 @@ func TestAnAgentWithoutAHookIsIdleWhenNothingMoves(t *testing.T) {
 	}
 }
 
-// Guards against an agent that counts as idle while it waits to try again: the one beside it, which began later and whose
-// model has answered, is. What an answer has cost stands in the title.
+// Guards against an agent that counts as idle while it waits to try again: the one beside it, which began later and
+// whose model has answered, is. What an answer has cost stands in the title.
 func TestAnAgentThatWaitsToTryAgainIsNotIdle(t *testing.T) {
 	dear := agenttest.Say("done")
 	dear.Usage = agenttest.Usage{Input: 4000, Output: 3000}

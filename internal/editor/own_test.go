@@ -133,8 +133,8 @@ func TestAnEditorsServersRunInTheBoxAsTheSettingsSay(t *testing.T) {
 		t.Errorf("it is not said:\n%s", words)
 	}
 	got := r.Run("git", "show", "main:given.json")
-	if want := `"mcpServers":[{"name":"tickets","command":"/opt/tickets","args":["--stdio"],"env":[{"name":"TICKETS_TOKEN",` +
-		`"value":"t0ken"}]}]`; !strings.Contains(got, want) {
+	if want := `"mcpServers":[{"name":"tickets","command":"/opt/tickets","args":["--stdio"],"env":[` +
+		`{"name":"TICKETS_TOKEN","value":"t0ken"}]}]`; !strings.Contains(got, want) {
 		t.Errorf("the agent has %s\nwant %s", got, want)
 	}
 }

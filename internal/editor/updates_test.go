@@ -26,7 +26,9 @@ func called(tool, input string) session.Event {
 // What a call is for is read from what it is given, whatever its tool is called.
 func TestCallsAreToldByTheirInput(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
-		{`{"command":"go test ./...\nrm x","description":"d"}`, `"kind":"execute","sessionUpdate":"tool_call","status":"in_progress","title":"T: go test ./... …"`},
+		{`{"command":"go test ./...\nrm x","description":"d"}`,
+			`"kind":"execute","sessionUpdate":"tool_call","status":"in_progress",` +
+				`"title":"T: go test ./... …"`},
 		{`{"command":["bash","-lc","ls"]}`, `"title":"T: bash -lc ls"`},
 		{`{"file_path":"/workspace/0a1b2c3d/a/b.go"}`, `"locations":[{"path":"/home/ada/shop/a/b.go"}]`},
 		{`{"filePath":"a.go","oldString":"x","newString":"y"}`,

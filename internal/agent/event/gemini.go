@@ -140,8 +140,8 @@ func (g *gemini) keepAnswer(words string) {
 
 var failedAttempt = pattern(`^Attempt ([0-9]{1,3}) failed(?: with status ([0-9]{3}))?`)
 
-// geminiRetries is how often gemini asks again at most, for it asks ten times in all. For some models it gives up sooner,
-// and it doesn't say for which.
+// geminiRetries is how often gemini asks again at most, for it asks ten times in all. For some models it gives up
+// sooner, and it doesn't say for which.
 const geminiRetries = 9
 
 // ErrLine finds retries: gemini reports them only on standard error.

@@ -137,7 +137,8 @@ func has(c *cobra.Command, flag string) bool {
 var many = []string{"is", "was", "has", "as", "ms", "times", "bytes", "draws", "lives", "ways", "descriptors", "links",
 	"objects", "dots", "sessions"}
 
-// Guards against "1 commits": what is counted goes through unit.Count, and only limits, which are large, are written out.
+// Guards against "1 commits": what is counted goes through unit.Count, and only limits, which are large, are
+// written out.
 func TestNothingIsCountedInThePluralAlone(t *testing.T) {
 	counted := regexp.MustCompile(`(\S+ \S+ |\S+ |^)%d (?:more |new |other |of your )*([a-z]+s)\b`)
 	limit := regexp.MustCompile(`\b(than|most|least|between|first|limit of|limit|about|only|over the limit of) $`)

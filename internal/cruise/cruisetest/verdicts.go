@@ -21,8 +21,8 @@ $(for f in $CCO_FINDINGS; do echo "Cco-Declined: $f the caller quotes it"; done)
 esac
 ` + "```\n"
 
-// Insisting carries a phase whose reviewer insists on what the fixer declines. Nobody is said to have approved: the user
-// is asked once, and the last comment says who was overruled and why.
+// Insisting carries a phase whose reviewer insists on what the fixer declines. Nobody is said to have approved: the
+// user is asked once, and the last comment says who was overruled and why.
 func Insisting(t *testing.T, r *Rig) {
 	t.Helper()
 	r.CCO("box", "create")

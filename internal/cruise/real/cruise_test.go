@@ -138,7 +138,8 @@ func (c *cruise) interrupt(t *testing.T) {
 func (c *cruise) sail(t *testing.T) {
 	before := checkout(t, c.repo)
 	out := must.Get(c.cco(t.Context(), c.repo, "cruise", "start", "Light the "+c.branch+", which nobody has done before",
-		"--planner", c.writer, "--reviewer", c.reviewer, "--fixer", c.writer, "--domains", security+","+polish, "--detach", "--json"))(t)
+		"--planner", c.writer, "--reviewer", c.reviewer, "--fixer", c.writer,
+		"--domains", security+","+polish, "--detach", "--json"))(t)
 	var st status
 	must.Do(t, json.Unmarshal([]byte(out), &st))
 	c.id = st.ID

@@ -3,8 +3,8 @@
 // CRASH_ONLY around which steps (all if it is empty), CRASH_MAX how many kills there may be, CRASH_EACH how many at one
 // boundary whatever a step was given (another machine repeats steps at other times). CRASH_HOLD is a file that
 // it makes at the boundary CRASH_AT ("before merge") unless it is there: it then waits until there is another with
-// ".go" at the end of its name. CRASH_TROUBLE is a directory: there is trouble, a model that is overloaded and a disk that is
-// full, and it remembers there which it has had.
+// ".go" at the end of its name. CRASH_TROUBLE is a directory: there is trouble, a model that is overloaded and a disk
+// that is full, and it remembers there which it has had.
 package main
 
 import (
@@ -59,8 +59,8 @@ type troubled struct {
 	dir string
 }
 
-// Work has a turn of each name meet an overloaded model at its first key, which it says again when it is asked again, as
-// the record of a turn does.
+// Work has a turn of each name meet an overloaded model at its first key, which it says again when it is asked again,
+// as the record of a turn does.
 func (s *troubled) Work(ctx context.Context, job cruise.Job) (cruise.Report, error) {
 	name := strings.Join([]string{string(job.Role), job.Domain, string(job.Kind), strconv.Itoa(job.Round)}, "-")
 	if s.first(name, job.Key) == job.Key {
