@@ -115,8 +115,8 @@ func (k *keptRepo) open(ctx context.Context) (err error) {
 	return k.showHook()
 }
 
-// showHook shows the hook of `cco guard install` its policy, and gives it a log of the cage's own, which cco reads. What
-// can't be mounted has none.
+// showHook shows the hook of `cco guard install` its policy, and gives it a log of the cage's own, which cco reads.
+// What can't be mounted has none.
 func (k *keptRepo) showHook() error {
 	state := settings.Installation{State: filepath.Dir(k.cage.Dir)}
 	if _, err := os.Lstat(state.Policy()); err != nil {

@@ -85,8 +85,8 @@ func (a *App) tryCage(ctx context.Context) (checks []doctor.Check, err error) {
 	return checks, err
 }
 
-// tryCommit has git in the cage move a ref and set what would run at the user's next git status, changes the mode of the
-// repository from there, and looks outside.
+// tryCommit has git in the cage move a ref and set what would run at the user's next git status, changes the mode of
+// the repository from there, and looks outside.
 func (a *App) tryCommit(ctx context.Context, way caged.Way, repo, work string) (doctor.Check, error) {
 	mark := filepath.Join(filepath.Dir(repo), "ran")
 	was, err := os.Stat(repo)

@@ -145,7 +145,8 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 func schema(t *testing.T, s *Store) (all []string) {
 	t.Helper()
 	rows := must.Get(s.db.QueryContext(t.Context(), `
-		SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c."notnull" || ' ' || ifnull(c.dflt_value, '-') || ' ' || c.pk
+		SELECT m.name || '.' || c.name || ' ' || c.type || ' ' || c."notnull" || ' ' || ifnull(c.dflt_value, '-')
+				|| ' ' || c.pk
 			FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'
 		UNION ALL SELECT l.name || ' ' || l.strict || ' ' || l.wr FROM pragma_table_list l WHERE l.schema = 'main'
 		UNION ALL SELECT m.name || ' on ' || m.tbl_name || ' ' || i."unique" || i.partial || ' ' || c.seqno || c.name

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DropLinks removes what was made in a directory since some moment and is neither a file nor a directory: who writes to a
-// name in it later would write elsewhere. Times that a program can set don't count. Nobody may write there meanwhile.
+// DropLinks removes what was made in a directory since some moment and is neither a file nor a directory: who writes to
+// a name in it later would write elsewhere. Times that a program can set don't count. Nobody may write there meanwhile.
 func DropLinks(dir string, since time.Time) error {
 	since = since.Add(-time.Second) // the kernel's clock for files is late
 	dir, err := filepath.EvalSymlinks(dir)

@@ -133,7 +133,8 @@ func has(c *cobra.Command, flag string) bool {
 	return c.Flags().Lookup(flag) != nil || c.InheritedFlags().Lookup(flag) != nil
 }
 
-// many are words behind a number that is never one, or that have no plural. Sessions are listed where there are several.
+// many are words behind a number that is never one, or that have no plural. Sessions are listed where there are
+// several.
 var many = []string{"is", "was", "has", "as", "ms", "times", "bytes", "draws", "lives", "ways", "descriptors", "links",
 	"objects", "dots", "sessions"}
 

@@ -84,8 +84,8 @@ func (c *circle) client(key forge.Key, heartbeat time.Duration) *fleet.Client {
 func (c *circle) station(name string, slots int) *station {
 	c.Helper()
 	s := &station{circle: c, drain: make(chan struct{}), over: make(chan error, 1), rows: map[string]cruise.State{}}
-	s.host = &fleet.Host{Client: c.client(c.key, c.user.Heartbeat), Name: name, Machine: "machine of " + name, Slots: slots,
-		Boot: fleet.Boot, Settle: s.settle, Trouble: func(error) {}, Log: s.note,
+	s.host = &fleet.Host{Client: c.client(c.key, c.user.Heartbeat), Name: name, Machine: "machine of " + name,
+		Slots: slots, Boot: fleet.Boot, Settle: s.settle, Trouble: func(error) {}, Log: s.note,
 		Keep:    func(context.Context, string, cruise.Event) error { return nil },
 		Abandon: func(context.Context, string) error { return nil }}
 	e := &engine.Engine{Steps: &fleet.Fenced{Steps: s, Host: s.host}, Now: time.Now, Full: s.host.Full, Log: s.note,

@@ -106,8 +106,8 @@ func odd(branch string) string {
 	return ""
 }
 
-// another is a ref of the user's that is called by the name of a branch too: git would take the branch for it, or it for
-// the branch.
+// another is a ref of the user's that is called by the name of a branch too: git would take the branch for it, or it
+// for the branch.
 func another(branch string, now state) string {
 	for _, below := range []string{"refs/", "refs/tags/", "refs/remotes/"} {
 		for _, name := range []string{below + branch, below + branch + "/HEAD"} {

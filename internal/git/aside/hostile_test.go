@@ -331,8 +331,8 @@ func TestNestedRepositories(t *testing.T) {
 	r.status("?? nested/")
 }
 
-// Guards against an answer that was cut off, by a bound or a full disk, and taken for a whole one: a cage that breaks off
-// need not fail.
+// Guards against an answer that was cut off, by a bound or a full disk, and taken for a whole one: a cage that breaks
+// off need not fail.
 func TestAnAnswerThatWasCutOffIsNone(t *testing.T) {
 	r := newRig(t, "linked")
 	want := r.commit("new", "x")
