@@ -161,21 +161,18 @@ func (s *Store) list(ctx context.Context, box string) (list []Session, err error
 	return list, rows.Err()
 }
 
-// Marks prepares to look again and again whether anything has happened: a mark is another when a session or a phase of
-// this machine's is in another state. What they cost does not count.
-func (s *Store) Marks(ctx context.Context) (look func() (string, error), done func() error, err error) {
-	query, err := s.db.PrepareContext(ctx, `SELECT
-		(SELECT count(*) || coalesce(group_concat(state || asked_at || (started_at + finished_at + pulled_at)), '')
-			FROM sessions) ||
-		(SELECT ' ' || count(*) || ' ' || coalesce(sum(updated_at), 0) FROM phases)`)
+// Changes prepares to look again and again whether anything has happened: the number is another when a session or a
+// phase of this machine's was changed. What they cost does not count.
+func (s *Store) Changes(ctx context.Context) (look func() (int, error), done func() error, err error) {
+	query, err := s.db.PrepareContext(ctx, `SELECT n FROM changes`)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at sessions: %w", err)
 	}
-	return func() (mark string, err error) {
-		if err := query.QueryRowContext(ctx).Scan(&mark); err != nil {
-			return "", fmt.Errorf("look at sessions: %w", err)
+	return func() (n int, err error) {
+		if err := query.QueryRowContext(ctx).Scan(&n); err != nil {
+			return 0, fmt.Errorf("look at sessions: %w", err)
 		}
-		return mark, nil
+		return n, nil
 	}, query.Close, nil
 }
 

@@ -341,9 +341,9 @@ func TestWhatAnUpdateGivesIsWhatIsReadLater(t *testing.T) {
 }
 
 // Guards against a list that stands still, and against one that is read anew for every cent.
-func TestAMarkIsAnotherWhenAStateIs(t *testing.T) {
+func TestWhatChangesIsCounted(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "cco.db"))
-	look, done, err := s.Marks(t.Context())
+	look, done, err := s.Changes(t.Context())
 	must.Do(t, err)
 	defer func() { must.Do(t, done()) }()
 	last := must.Get(look())(t)
@@ -377,10 +377,10 @@ func TestAMarkIsAnotherWhenAStateIs(t *testing.T) {
 		{"the session's end", func() error { return s.RemoveSessions(t.Context(), "3f9c01aa") }, false},
 	} {
 		must.Do(t, c.do())
-		mark := must.Get(look())(t)
-		if (mark == last) != c.same {
-			t.Errorf("%s: %q after %q", c.what, mark, last)
+		n := must.Get(look())(t)
+		if (n == last) != c.same {
+			t.Errorf("%s: %d after %d", c.what, n, last)
 		}
-		last = mark
+		last = n
 	}
 }

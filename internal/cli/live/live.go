@@ -60,7 +60,7 @@ const frames = 25
 // show draws the list until it is left, and gives the command that it was left for, if any.
 func show(ctx context.Context, a *app.App, s *session.Service, m *model) (*command, error) {
 	m.leave = nil
-	look, done, err := s.Store.Marks(ctx)
+	look, done, err := s.Store.Changes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,23 +151,24 @@ const (
 )
 
 // watch sends the state whenever it has changed.
-func watch(ctx context.Context, s *session.Service, marks func() (string, error), send func(state)) {
+func watch(ctx context.Context, s *session.Service, changes func() (int, error), send func(state)) {
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
-	var files, mark string
+	var files, hidden string
 	var at time.Time
+	count := 0
 	unwatched := 0
 	left, last := burst, time.Now()
 	for ctx.Err() == nil {
 		now := time.Now()
 		left, last = min(burst, left+now.Sub(last)/share), now
 		due := now.Sub(at) >= look
-		off := written(s.Data, "later.json")
-		if f := written(s.Data, "cco.db", "cco.db-wal") + off; left > 0 && (due || f != files) {
+		later := written(s.Data, "later.json")
+		if f := written(s.Data, "cco.db", "cco.db-wal") + later; left > 0 && (due || f != files) {
 			files = f
-			m, err := marks()
-			if m += off; err != nil || m != mark || due {
-				mark = m
+			n, err := changes()
+			if err != nil || n != count || later != hidden || due {
+				count, hidden = n, later
 				if due {
 					at = now
 				}
