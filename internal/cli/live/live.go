@@ -5,7 +5,6 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -154,20 +153,17 @@ const (
 func watch(ctx context.Context, s *session.Service, changes func() (int, error), send func(state)) {
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
-	var files, hidden string
-	var at time.Time
-	count := 0
-	unwatched := 0
+	var at, hidden time.Time
+	count, unwatched := 0, 0
 	left, last := burst, time.Now()
 	for ctx.Err() == nil {
 		now := time.Now()
 		left, last = min(burst, left+now.Sub(last)/share), now
-		due := now.Sub(at) >= look
-		later := written(s.Data, "later.json")
-		if f := written(s.Data, "cco.db", "cco.db-wal") + later; left > 0 && (due || f != files) {
-			files = f
+		if left > 0 {
 			n, err := changes()
-			if err != nil || n != count || later != hidden || due {
+			later := modified(filepath.Join(s.Data, "later.json"))
+			due := now.Sub(at) >= look
+			if err != nil || n != count || !later.Equal(hidden) || due {
 				count, hidden = n, later
 				if due {
 					at = now
@@ -178,8 +174,8 @@ func watch(ctx context.Context, s *session.Service, changes func() (int, error),
 				}
 				st.err, unwatched = err, st.unwatched
 				send(st)
+				left -= time.Since(now)
 			}
-			left -= time.Since(now)
 		}
 		select {
 		case <-ctx.Done():
@@ -188,13 +184,10 @@ func watch(ctx context.Context, s *session.Service, changes func() (int, error),
 	}
 }
 
-// written is another when something was written to files of the records.
-func written(data string, names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		if info, err := os.Stat(filepath.Join(data, name)); err == nil {
-			fmt.Fprintf(&b, "%d.%d;", info.Size(), info.ModTime().UnixNano())
-		}
+// modified is when a file was last written.
+func modified(path string) (at time.Time) {
+	if info, err := os.Stat(path); err == nil {
+		at = info.ModTime()
 	}
-	return b.String()
+	return at
 }
