@@ -68,18 +68,22 @@ const endingTime = FollowTime + 5*time.Second
 
 // lockSoon is keeperLock for a session that may have ended just now.
 func (s *Service) lockSoon(ctx context.Context, id string) (*os.File, error) {
-	end := time.NewTimer(endingTime)
-	defer end.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
+	return s.lockWithin(ctx, id, keeperLock, endingTime)
+}
+
+// readTime is how long work that another process reads is waited for: a page shows it just when somebody takes it.
+const readTime = 3 * time.Second
+
+func (s *Service) lockWithin(ctx context.Context, id, name string, most time.Duration) (*os.File, error) {
+	end, tick := time.After(most), time.Tick(10*time.Millisecond)
 	for {
-		lock, err := s.keeperLock(id)
+		lock, err := s.lock(id, name)
 		if !busy(err) {
 			return lock, err
 		}
 		select {
-		case <-tick.C:
-		case <-end.C:
+		case <-tick:
+		case <-end:
 			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()

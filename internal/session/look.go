@@ -60,7 +60,7 @@ func (s Looking) Unexamined(ctx context.Context, id string, o PullOptions,
 	if err := s.HandOff().removed(ctx, rec); err != nil {
 		return err
 	}
-	lock, err := s.lock(id, pullLock)
+	lock, err := s.lockWithin(ctx, id, pullLock, readTime)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (Pull
 	if err != nil {
 		return PullResult{}, err
 	}
-	lock, err := s.lock(id, pullLock)
+	lock, err := s.lockWithin(ctx, id, pullLock, readTime)
 	if err != nil {
 		return PullResult{}, err
 	}
