@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 )
@@ -79,9 +80,15 @@ func (r *Record) Read(from int64, each func(Line) (more bool)) (int64, error) {
 	return ReadLines(r.file, from, r.size, each)
 }
 
+// buffers are used again: who follows many transcripts reads a few bytes of each, many times a second.
+var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+
 // ReadLines reads the events of a transcript between an offset and the size that it had.
 func ReadLines(in io.ReaderAt, from, size int64, each func(Line) (more bool)) (int64, error) {
-	lines := event.NewReader(io.NewSectionReader(in, from, max(0, size-from)))
+	buf := buffers.Get().(*bufio.Reader)
+	defer buffers.Put(buf)
+	buf.Reset(io.NewSectionReader(in, from, max(0, size-from)))
+	lines := event.NewReader(buf)
 	for {
 		at := from + lines.Offset()
 		line, cut, err := lines.Next()

@@ -49,7 +49,7 @@ func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error
 	})
 	for _, v := range list[:min(len(list), moneyMost)] {
 		if v.Spent.Tokens() > 0 || v.Spent.Cost > 0 {
-			out.Sessions = append(out.Sessions, listed(v))
+			out.Sessions = append(out.Sessions, d.listed(v))
 		}
 	}
 	phases, err := db.Phases(ctx, 1<<20)

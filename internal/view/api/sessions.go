@@ -31,7 +31,7 @@ func (d *Desk) sessionList(ctx context.Context, r *http.Request) ([]Session, err
 	}
 	out := []Session{}
 	for _, v := range list {
-		out = append(out, listed(v))
+		out = append(out, d.listed(v))
 	}
 	return out, nil
 }
@@ -41,7 +41,7 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 	if err != nil {
 		return SessionDetail{}, err
 	}
-	out := SessionDetail{Session: listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
+	out := SessionDetail{Session: d.listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
 		Cause: string(v.Cause), Seen: seenOf(v), Question: safetext.Quote(v.Question)}
 	plan, err := d.Sessions.Looking().Sent(ctx, v, maxPlan)
 	out.Wrong = without(out.Wrong, "its plan", err)

@@ -130,11 +130,7 @@ type tail struct {
 	f    *os.File
 }
 
-func (t *tail) close() {
-	if t.f != nil {
-		_ = t.f.Close()
-	}
-}
+func (t *tail) close() { _ = t.f.Close() } // of none it is nothing
 
 // each calls line for what is there and what comes, and caught whenever it has seen all of it.
 func (t *tail) each(ctx context.Context, line func(session.Line) error, caught func() error) error {

@@ -82,9 +82,8 @@ func (d *Desk) keepWatch(ctx context.Context) {
 	var seen string
 	apart := watchApart
 	for {
-		mark := d.mark()
-		if age := time.Since(read); mark != seen && age >= apart || age >= max(watchLeast, apart) {
-			read, seen = time.Now(), mark
+		if age := time.Since(read); age >= apart && (age >= watchLeast || d.mark() != seen) {
+			read, seen = time.Now(), d.mark()
 			if s, err := d.snapshot(ctx); err == nil {
 				d.watch.publish(ctx, s)
 			} else if ctx.Err() == nil {
@@ -285,17 +284,11 @@ func (d *Desk) askPhases(ctx context.Context, phases []store.Phase, out *State) 
 	}
 }
 
-// listed is a session with what is known of its size.
+// listed is a session as listings show it, with what is known of its size: what its agent asks stands elsewhere, with
+// its parts.
 func (d *Desk) listed(v store.Session) Session {
-	s := listed(v)
-	s.Size = d.glances.sizeOf(v.ID)
-	return s
-}
-
-// listed is a session as listings show it: what its agent asks stands elsewhere, with its parts.
-func listed(v store.Session) Session {
 	v.Question = ""
-	return Session{Session: v}
+	return Session{Session: v, Size: d.glances.sizeOf(v.ID)}
 }
 
 func listedPhase(p store.Phase) Phase {
