@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/broker/sets"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/gate"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -137,6 +138,10 @@ func pull(ctx context.Context, j *job, in Pull) error {
 		return app.Usagef("accept: seen must name the changes that were looked at")
 	}
 	p, err := j.sessions.HandOff().Pull(ctx, j.id, o)
+	if _, moved := errors.AsType[*git.DivergedError](err); moved && in.Merge {
+		o.Join = session.Merge
+		p, err = j.sessions.HandOff().Pull(ctx, j.id, o)
+	}
 	if err != nil && !p.Moved {
 		return err
 	}

@@ -322,6 +322,7 @@ type (
 		Partial bool     `json:"partial,omitempty" doc:"also what a failed or killed agent did"`
 		Seen    string   `json:"seen,omitempty" doc:"of the changes that you have looked at, and no others; accept needs it"`
 		Only    []string `json:"only,omitempty" doc:"paths from the top of the repository: one commit of these alone"`
+		Merge   bool     `json:"merge,omitempty" doc:"where the branch has moved on, with a commit that joins both"`
 	}
 	// Fix is for a phase.
 	Fix struct {

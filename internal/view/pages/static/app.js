@@ -13,6 +13,7 @@ import {
   useLayoutEffect,
   useRef,
   dollars,
+  waiting,
   Icon,
   Bar,
   Part,
@@ -92,8 +93,9 @@ addEventListener('click', e => {
   go(a.pathname + a.hash);
 });
 
+// For a moment after a dialog has closed, keys still come from the button in it that had the focus.
 const typing = e =>
-  e.target.closest('input:not([type=checkbox]), textarea, select, .xterm, dialog') ||
+  e.target.closest('input:not([type=checkbox]), textarea, select, .xterm, dialog[open]') ||
   e.ctrlKey ||
   e.metaKey ||
   e.altKey;
@@ -108,6 +110,14 @@ export function useKeys(map) {
   }, []);
 }
 addEventListener('keydown', e => {
+  if (e.key === 'Escape' && e.target.matches('input[type=search]')) {
+    // A browser that empties the field does so without saying it.
+    e.preventDefault();
+    e.target.value = '';
+    e.target.dispatchEvent(new Event('input', {bubbles: true}));
+    e.target.blur();
+    return;
+  }
   if (typing(e)) return;
   if (e.key === '/') {
     const s = document.querySelector('input[type=search]');
@@ -118,10 +128,10 @@ addEventListener('keydown', e => {
     return;
   }
   if (e.key === '?') {
-    document.getElementById('keys').showModal();
+    showKeys();
     return;
   }
-  if (e.key === 'Enter' && e.target.closest('a, button, summary')) return;
+  if (e.key === 'Enter' && e.target.checkVisibility() && e.target.closest('a, button, summary')) return;
   for (const map of own)
     if (map.current[e.key]) {
       e.preventDefault();
@@ -131,11 +141,16 @@ addEventListener('keydown', e => {
 });
 
 effect(() => {
-  const n = state.value ? state.value.needs.length : 0;
+  const n = waiting(state.value);
   document.title = (n ? `(${n}) ` : '') + (title.value ? title.value + ' · cco' : 'cco');
   document.querySelector('link[rel=icon]').href = '/assets/icon.svg' + (n ? '?n=' + Math.min(n, 99) : '');
 });
 
+// showKeys has something to give the focus back to, also where nothing had it.
+function showKeys() {
+  if (document.activeElement === document.body) document.getElementById('main')?.focus({preventScroll: true});
+  document.getElementById('keys').showModal();
+}
 const help = [
   ['j', 'k', 'the next, the one before'],
   ['enter', '', 'open it'],
@@ -211,7 +226,7 @@ function Told() {
 function App() {
   const path = where.value,
     s = state.value,
-    n = s ? s.needs.length : 0;
+    n = waiting(s);
   let shown = html`
     <main id="main" tabindex="-1">
       <${Empty} icon="gone" head="There is nothing here"><a href="/">What needs you</a></${Empty}>
@@ -266,7 +281,7 @@ function App() {
         type="button"
         class="btn q ic dk"
         aria-label="Keys"
-        onClick=${() => document.getElementById('keys').showModal()}>
+        onClick=${showKeys}>
         <kbd>?</kbd>
       </button>
     </header>

@@ -4,6 +4,7 @@ import {
   act,
   state,
   told,
+  calm,
   useEffect,
   useRef,
   useState,
@@ -28,6 +29,7 @@ import {
   money,
   none,
   runOf,
+  subject,
   titleOf,
 } from '/assets/lib.js';
 import {kinds, clean, toOf, apiOf, Answer, Later, Discard, Findings} from '/assets/need.js';
@@ -51,20 +53,29 @@ const ended = {
   idle: ['ready', 'm', 'put off'],
 };
 
-// rowsOf makes a row of everything, the most urgent first: needs come in the order of all lists of them.
+// rowsOf makes a row of everything, the most urgent first: needs come in the order of all lists of them. What asks for
+// more than one thing has one row; the others wait in it.
 function rowsOf(st) {
   const rows = [],
     by = {},
     phases = new Map(st.phases.map(p => [p.id, p])),
-    seen = new Set(st.needs.map(n => n.parent || n.id));
+    seen = new Map();
   for (const v of [...st.live, ...st.recent]) by[v.id] = v;
   for (const n of st.needs) {
-    const v = by[n.id],
+    const id = subject(n),
+      v = by[n.id],
       [group, icon, c, says, does] = kinds[n.kind] || kinds.look;
+    if (seen.has(id)) {
+      seen.get(id).push(n);
+      continue;
+    }
+    const more = [];
+    seen.set(id, more);
     rows.push({
-      key: n.of + n.id,
-      id: n.id,
+      key: n.of + id,
+      id,
       n,
+      more,
       v,
       group,
       icon,
@@ -77,7 +88,7 @@ function rowsOf(st) {
       repo: n.repo,
       branch: n.branch,
       agent: n.agent || (n.of === 'phase' ? 'phase' : ''),
-      cost: v ? v.spent : phases.get(n.parent || n.id),
+      cost: v ? v.spent : phases.get(id),
       size: v && v.size,
       at: n.since,
     });
@@ -203,6 +214,7 @@ function Row({r, n, on, pick, marked, mark, open}) {
       <span class="t">
         <a class="cut" href=${r.to}><bdi>${r.title}</bdi></a>
         ${Marks(r)}
+        ${r.more?.length > 0 && html`<span class="chip">${count(r.more.length, 'comment')}</span>`}
         ${r.note && html`
           <span class="m cut last"><bdi>${r.note}</bdi></span>
         `}
@@ -219,6 +231,39 @@ function Row({r, n, on, pick, marked, mark, open}) {
       </span>
       <span class="do">${link}</span>
     </li>
+  `;
+}
+
+// TakeAll takes one after the other, each of which says what it took, and never does it twice. The first moves the branch
+// that the others began at, so they are merged.
+function TakeAll({list, done, c = '', children}) {
+  const [busy, setBusy] = useState(false);
+  const go = async () => {
+    if (!calm.value || busy) return;
+    setBusy(true);
+    const says = [],
+      bad = [];
+    for (const r of list) {
+      try {
+        says.push(...(await act(apiOf(r.n) + '/pull', {seen: r.n.work, merge: true})).says);
+      } catch (e) {
+        bad.push(r.title + ': ' + e.message);
+      }
+    }
+    told.value = {bad: bad.length > 0, says: [...bad, ...says]};
+    setBusy(false);
+    done();
+  };
+  return html`
+    <button
+      type="button"
+      class=${'btn ' + c}
+      disabled=${busy}
+      aria-disabled=${calm.value ? undefined : 'true'}
+      data-act=${list.map(r => r.n.work).join()}
+      onClick=${go}>
+      ${children}
+    </button>
   `;
 }
 
@@ -289,6 +334,18 @@ function Pane({r, done}) {
           <section>
             <h3>${r.says === 'asks' ? 'It asks' : r.says[0].toUpperCase() + r.says.slice(1)}</h3>
             <div class="words"><${Words} of=${r.n.words} /></div>
+          </section>
+        `}
+        ${r.more?.length > 0 && html`
+          <section>
+            <h3>Strangers say</h3>
+            ${r.more.map(n => html`
+              <div class="said" key=${n.id}>
+                <p class="m s">${n.agent} (not trusted)</p>
+                <div class="words"><${Words} of=${n.words} /></div>
+              </div>
+            `)}
+            <p class="s"><a class="acc" href=${r.to}>Decide on its page</a></p>
           </section>
         `}
         ${r.n?.wrong && html`<p class="bad">${r.n.wrong}</p>`}
@@ -393,20 +450,6 @@ export function Home() {
     }
   };
   const toggle = key => setMarked(m => (m.includes(key) ? m.filter(k => k !== key) : [...m, key]));
-  const takeAll = async list => {
-    // one after the other: each says what it took
-    const says = [],
-      bad = [];
-    for (const r of list) {
-      try {
-        says.push(...(await act(apiOf(r.n) + '/pull', {seen: r.n.work})).says);
-      } catch (e) {
-        bad.push(r.title + ': ' + e.message);
-      }
-    }
-    told.value = {bad: bad.length > 0, says: [...bad, ...says]};
-    setMarked([]);
-  };
   useKeys({
     j: () => move(1),
     k: () => move(-1),
@@ -444,7 +487,7 @@ export function Home() {
             value=${filter}
             onInput=${e => setFilter(e.target.value)}
             onKeyDown=${e => {
-              if (e.key === 'Escape') e.target.blur();
+              if (e.key === 'Enter') e.target.blur(); // and leave the rows as they are
             }}
           />
           <select aria-label="Filter by repository" value=${repo} onChange=${e => setRepo(e.target.value)}>
@@ -457,9 +500,7 @@ export function Home() {
             <span class="f end">
               <span class="m s">${many.length} chosen</span>
               ${takable.length > 0 && html`
-                <button type="button" class="btn" onClick=${() => takeAll(takable)}>
-                  Take ${takable.length}
-                </button>
+                <${TakeAll} list=${takable} done=${() => setMarked([])}>Take ${takable.length}</${TakeAll}>
               `}
               <button type="button" class="btn q" onClick=${() => setMarked([])}>Clear</button>
             </span>
@@ -503,9 +544,9 @@ export function Home() {
                   <h2>${name}</h2>
                   <span class="m">${list.length}</span>
                   ${good.length > 1 && html`
-                    <button type="button" class="btn q end" onClick=${() => takeAll(good)}>
+                    <${TakeAll} list=${good} done=${() => setMarked([])} c="q end">
                       Take ${good.length} clean
-                    </button>
+                    </${TakeAll}>
                   `}
                 </div>
                 <ul>

@@ -202,6 +202,9 @@ export const runOf = s => (s ? s.state + s.started + s.finished : ''); // change
 export const runs = st => (st ? [...st.live, ...st.recent].map(s => s.id + runOf(s)).join() : '');
 export const short = id => (id || '').slice(0, 10);
 export const base = path => (path || '').split('/').pop();
+// subject is what a need is about: a comment is about its phase.
+export const subject = n => n.parent || n.id;
+export const waiting = st => (st ? new Set(st.needs.map(subject)).size : 0);
 export const count = (n, what) => n + ' ' + what + (n === 1 ? '' : 's');
 export const titleOf = s => s.title || 'Session ' + s.id;
 

@@ -1,6 +1,6 @@
 // What gets something that waits further: an answer, a limit, consent, a way on. It stands beside a row and in
 // a session.
-import {html, state, useState, Words, Choices, Act, GoOn, Danger, Icon, Path, count} from '/assets/lib.js';
+import {html, state, useState, Words, Choices, Act, GoOn, Danger, Icon, Path, count, subject} from '/assets/lib.js';
 
 // kinds say of each kind of need which group of the inbox it is in, its sign, what it is called and what a row offers.
 export const kinds = {
@@ -16,8 +16,8 @@ export const kinds = {
 };
 export const clean = n => n.kind === 'pull' && n.work && !n.held?.length && !n.wrong;
 export const toOf = n =>
-  n.of === 'engine' ? '/' : n.of === 'phase' ? '/phase/' + (n.parent || n.id) : '/session/' + n.id;
-export const apiOf = n => (n.of === 'phase' ? '/phases/' : '/sessions/') + (n.parent || n.id);
+  n.of === 'engine' ? '/' : n.of === 'phase' ? '/phase/' + subject(n) : '/session/' + n.id;
+export const apiOf = n => (n.of === 'phase' ? '/phases/' : '/sessions/') + subject(n);
 export const needOf = id => state.value && state.value.needs.find(n => n.id === id);
 
 export const Field = ({words, value, set, rows = 3}) => html`
