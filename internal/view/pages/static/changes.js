@@ -567,6 +567,12 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             />
           </${Part}>
         `)}
+        ${!s.live && !c.pulled && html`
+          <p class="ph f end2">
+            <${Discard} id=${id} seen=${s.seen} then=${reload} />
+            ${s.need && html`<${Later} n=${s.need} then=${reload} />`}
+          </p>
+        `}
       </main>
     </div>
     <div class="dock stay lift">
@@ -631,7 +637,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
           !s.live &&
           !c.pulled && html`
             <span class="dk f">
-              ${!c.pulled && html`<${Discard} id=${id} seen=${s.seen} then=${reload} />`}
+              <${Discard} id=${id} seen=${s.seen} then=${reload} />
               ${s.need && html`<${Later} n=${s.need} then=${reload} />`}
             </span>
           `

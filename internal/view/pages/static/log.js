@@ -111,7 +111,9 @@ function Deed({d, name, place}) {
           <bdi>${d.words}</bdi>
           ${name && html`<span class="m"> · <bdi>${name}</bdi></span>`}
         </span>
-        <span class=${'cut s came ' + (ok ? 'm' : 'bad')}>${result}</span>
+        <span class=${'cut s came ' + (ok ? 'm' : 'bad')}>
+          ${result || html`<span class="ph">${browser(d.browser)}</span>`}
+        </span>
         <span class="m s cut dk">${browser(d.browser)}</span>
         <time class="m s n" datetime=${d.at}>${clock(d.at)}</time>
       </summary>

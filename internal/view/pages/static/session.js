@@ -710,14 +710,17 @@ export function Plan({id}) {
   return html`
     <${Frame} id=${id} tab="/plan">
       ${s => html`
-        <main id="main" tabindex="-1" class="page">
-          <h2 class="sr">Plan</h2>
-          ${s.plan ? html`
-            <div class="words long"><${Words} of=${s.plan} /></div>
-          ` : html`
-            <${Empty} icon="file" head="No plan">None was sent to it, or it is not known any more.</${Empty}>
-          `}
-        </main>
+        <div class="side talk">
+          <main id="main" tabindex="-1">
+            <h2 class="sr">Plan</h2>
+            ${s.plan ? html`
+              <div class="words long"><${Words} of=${body(s)} /></div>
+            ` : html`
+              <${Empty} icon="file" head="No plan">None was sent to it, or it is not known any more.</${Empty}>
+            `}
+          </main>
+          <${Side} s=${{...s, plan: ''}} />
+        </div>
       `}
     </${Frame}>
   `;
