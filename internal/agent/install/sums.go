@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
@@ -17,14 +19,6 @@ import (
 // sumsFile holds npm's integrity sums of all packages that were ever installed for an agent: a version that is fetched
 // again, for another platform or after it was removed, must be the same.
 const sumsFile = "integrity.json"
-
-// ChangedError says that the registry has other content for a version than it had.
-type ChangedError struct{ Package, Was, Is, File string }
-
-func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s is not what it was when it was installed first: its sum is %s and was %s. A version never "+
-		"changes: find out why before you remove that line from %s", e.Package, e.Is, e.Was, e.File)
-}
 
 // checkSums compares what npm has installed with what is known, and keeps what is new.
 func checkSums(dir, file string, pkg roster.Package) error {
@@ -45,14 +39,16 @@ func checkSums(dir, file string, pkg roster.Package) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	for place, p := range lock.Packages {
+	for _, place := range slices.Sorted(maps.Keys(lock.Packages)) {
+		p := lock.Packages[place]
 		if p.Integrity == "" {
 			continue // bundled in another, whose sum it is part of
 		}
 		names := strings.Split(place, "node_modules/")
 		id := cmp.Or(p.Name, names[len(names)-1]) + "@" + p.Version
 		if was := known[id]; was != "" && was != p.Integrity {
-			return &ChangedError{id, was, p.Integrity, file}
+			return fmt.Errorf("%s is not what it was when it was installed first: its sum is %s and was %s. A version "+
+				"never changes: find out why before you remove that line from %s", id, p.Integrity, was, file)
 		}
 		known[id] = p.Integrity
 	}
