@@ -163,11 +163,7 @@ func (a *App) UpdateAgents(ctx context.Context, names []string) (list []Updated,
 
 // RemoveAgent removes what cco has installed of an agent, all of it or one version, and gives the directories.
 func (a *App) RemoveAgent(ctx context.Context, name, version string) (gone []string, err error) {
-	own, err := a.OwnAgents()
-	if err != nil {
-		return nil, err
-	}
-	ad, err := own.Find(name)
+	ad, err := a.FindAgent(name)
 	if err != nil {
 		return nil, err
 	}

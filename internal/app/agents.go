@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -42,13 +43,22 @@ func (a *App) OwnAgents() (agent.Own, error) {
 	return ownAgents(cfg)
 }
 
+// FindAgent finds an agent of cco's or of the user's settings.
+func (a *App) FindAgent(name string) (agent.Adapter, error) {
+	own, err := a.OwnAgents()
+	if err != nil {
+		return agent.Adapter{}, err
+	}
+	return own.Find(name)
+}
+
 func ownAgents(cfg config.Config) (own agent.Own, err error) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		s := cfg.Agents[name]
 		ad, err := agent.Spec{Name: name, NPM: s.NPM, ACP: s.ACP, Provider: s.Provider, Env: s.Env, Files: s.Files,
 			Mode: s.Mode, Model: s.Model}.Adapter()
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("agents.%s: %w", name, err)
 		}
 		own = append(own, ad)
 	}

@@ -53,11 +53,7 @@ func (a *App) door(ctx context.Context, rec store.Session, b *box.Box) (c door.C
 	if c.Config, err = a.network(ctx, b, rec.Repo, cfg); err != nil {
 		return c, err
 	}
-	agents, err := ownAgents(cfg)
-	if err != nil {
-		return c, err
-	}
-	ag, err := agents.Find(rec.Agent)
+	ag, err := a.FindAgent(rec.Agent)
 	if err != nil || ag.Provider() == "" {
 		return c, err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/app"
 )
@@ -47,10 +46,7 @@ does not work.`,
 
 // agentNames are all agents, with those of the user's settings.
 func (a *commands) agentNames() []string {
-	own, err := a.OwnAgents()
-	if err != nil {
-		return agent.Names()
-	}
+	own, _ := a.OwnAgents() // of settings that can't be read there are none
 	return own.Names()
 }
 
@@ -186,11 +182,7 @@ A push to such a box does so by itself.`,
   cco agent install claude --platform linux/arm64`,
 		ValidArgsFunction: words(a.agentNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			own, err := a.OwnAgents()
-			if err != nil {
-				return err
-			}
-			ad, err := own.Find(args[0])
+			ad, err := a.FindAgent(args[0])
 			if err != nil {
 				return err
 			}

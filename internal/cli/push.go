@@ -179,11 +179,7 @@ func (a *commands) pushOptions(cfg config.Config, f pushFlags, args []string) (s
 		return o, err
 	}
 	own := f.resume == "" && f.again == ""
-	agents, err := a.OwnAgents()
-	if err != nil {
-		return o, err
-	}
-	if ag, err := agents.Find(o.Agent); err == nil && f.model != "" && own && ag.Provider() == "" {
+	if ag, err := a.FindAgent(o.Agent); err == nil && f.model != "" && own && ag.Provider() == "" {
 		return o, app.Usagef("--model %s: the agent %s uses no model", f.model, o.Agent)
 	}
 	return o, nil

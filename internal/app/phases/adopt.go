@@ -98,11 +98,7 @@ func (a *Phases) beginAgain(ctx context.Context, svc *session.Service, repo *git
 	st.Head.Unpushed = old.Head.Unpushed // which the user was told of
 	st.Spec.Repo, st.Spec.Quiet = repo.Top, a.Quiet
 	who.into(&st.Spec)
-	agents, err := a.OwnAgents()
-	if err != nil {
-		return "", err
-	}
-	if err := CheckSpec(st.Spec, agents); err != nil {
+	if err := CheckSpec(st.Spec, a.FindAgent); err != nil {
 		return "", err
 	}
 	if _, err := a.check(ctx, svc, st.Spec); err != nil {
@@ -138,11 +134,7 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
 	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL, Base: pull.Base.Name}
 	st.Head.Commit = pull.Head.Commit
-	agents, err := a.OwnAgents()
-	if err != nil {
-		return st, whole, err
-	}
-	return st, whole, CheckSpec(*spec, agents)
+	return st, whole, CheckSpec(*spec, a.FindAgent)
 }
 
 // resetAdopted lets a state go on in another life: what its workspace held and was not pushed is not there.

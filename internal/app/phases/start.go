@@ -17,10 +17,10 @@ import (
 )
 
 // CheckSpec refuses an impossible phase.
-func CheckSpec(s cruise.Spec, agents agent.Own) error {
+func CheckSpec(s cruise.Spec, find func(agent string) (agent.Adapter, error)) error {
 	kinds := cruise.Kinds()
 	for _, w := range []cruise.Worker{s.Planner, s.Reviewer, s.Fixer} {
-		if _, err := agents.Find(w.Agent); err != nil {
+		if _, err := find(w.Agent); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func checkRow(id string, st cruise.State, models []string, agents agent.Own) err
 	case st.Life.Number < 0 || st.Life.Number > 1<<30:
 		return unfit("it has had %d lives", st.Life.Number)
 	}
-	if err := CheckSpec(s, agents); err != nil {
+	if err := CheckSpec(s, agents.Find); err != nil {
 		return unfit("%v", err)
 	}
 	for _, w := range []cruise.Worker{s.Planner, s.Reviewer, s.Fixer} {

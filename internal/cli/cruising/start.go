@@ -216,11 +216,7 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 	}
 	s.Reviewer = cruise.Worker{Agent: cmp.Or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
 	s.Fixer = cruise.Worker{Agent: cmp.Or(f.fixer, s.Planner.Agent), Model: cmp.Or(f.fixerModel, s.Planner.Model)}
-	agents, err := t.OwnAgents()
-	if err != nil {
-		return s, err
-	}
-	return s, phases.CheckSpec(s, agents)
+	return s, phases.CheckSpec(s, t.FindAgent)
 }
 
 // follow shows a phase's log until it ends or asks, and fails unless it has reached its aim. Ctrl-C ends the showing,
