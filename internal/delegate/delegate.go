@@ -149,8 +149,14 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.room(ctx); err != nil {
-		return result{}, err
+	live := 0
+	for id := range d.mine {
+		if v, err := d.s.Get(ctx, id); err == nil && v.Live() {
+			live++
+		}
+	}
+	if live >= maxLive {
+		return result{}, fmt.Errorf("no more than %d sessions can be at work: wait for one", maxLive)
 	}
 	rec, err := d.app.Push(ctx, d.s, cfg, o, app.PlainBox)
 	if err != nil {
@@ -161,26 +167,10 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 		Note: "An agent works on it in a box, on what is committed. Ask status, with wait_seconds, how it goes."}, nil
 }
 
-// room refuses one session too many.
-func (d *desk) room(ctx context.Context) error {
-	live := 0
-	for id := range d.mine {
-		if v, err := d.s.Get(ctx, id); err == nil && v.Live() {
-			live++
-		}
-	}
-	if live >= maxLive {
-		return fmt.Errorf("no more than %d sessions can be at work: wait for one", maxLive)
-	}
-	return nil
-}
-
 type asked struct {
 	Session string `json:"session" jsonschema:"of delegate"`
 	Wait    int    `json:"wait_seconds,omitempty" jsonschema:"how long to wait for it, up to 600; 50 suits most clients"`
 }
-
-func (a asked) wait() time.Duration { return time.Duration(min(a.Wait, 600)) * time.Second }
 
 // notes say what a state means to who delegates.
 var notes = map[store.State]string{
@@ -190,16 +180,14 @@ var notes = map[store.State]string{
 	store.Pulled:  "The user has taken its work.",
 	store.Failed:  "It ended without success. What it committed is kept; delegate with this session goes on.",
 	store.Killed:  "It was ended. What it committed is kept; delegate with this session goes on.",
-	store.Created: "It is at work.",
-	store.Running: "It is at work.",
-	store.Idle:    "It is at work.",
 }
 
 // status says how a session is.
 func (d *desk) status(ctx context.Context, in asked) (result, error) {
 	v, err := d.own(ctx, in.Session)
 	if err == nil && in.Wait > 0 && !session.Settled(v) {
-		_, err = d.s.Looking().Wait(ctx, []string{v.ID}, session.WaitOptions{Timeout: in.wait()})
+		_, err = d.s.Looking().Wait(ctx, []string{v.ID}, session.WaitOptions{
+			Timeout: time.Duration(min(in.Wait, 600)) * time.Second})
 		if err == nil || errors.As(err, new(*session.LateError)) {
 			v, err = d.s.Get(ctx, v.ID)
 		}
@@ -212,7 +200,7 @@ func (d *desk) status(ctx context.Context, in asked) (result, error) {
 		words, err = d.s.Looking().LastWords(ctx, v.ID)
 		words = strings.TrimSpace(v.Reason + "\n\n" + words)
 	}
-	return result{Session: v.ID, State: string(v.State), Note: notes[v.State], Cost: v.Spent.Cost,
+	return result{Session: v.ID, State: string(v.State), Note: cmp.Or(notes[v.State], "It is at work."), Cost: v.Spent.Cost,
 		Untrusted: quote(words, maxWords)}, err
 }
 
@@ -261,15 +249,14 @@ func (d *desk) diff(ctx context.Context, in part) (result, error) {
 		return result{}, err
 	}
 	text := patch.String()
+	r := result{Session: v.ID, State: string(v.State)}
 	from := min(in.Offset, len(text))
 	end := from + min(maxPatch, len(text)-from)
 	if end < len(text) {
 		end = max(from+1, safetext.Boundary(text, end))
-	}
-	r := result{Session: v.ID, State: string(v.State), Untrusted: quote(text[from:end], maxPatch)}
-	if end < len(text) {
 		r.Next = end
 	}
+	r.Untrusted = quote(text[from:end], maxPatch)
 	for _, g := range report.Groups {
 		r.Note += fmt.Sprintf("%s (%d): %s. ", g.Kind, g.Count, g.Says)
 	}
@@ -279,38 +266,29 @@ func (d *desk) diff(ctx context.Context, in part) (result, error) {
 	return r, nil
 }
 
+type taken struct {
+	Session string `json:"session" jsonschema:"of delegate"`
+}
+
 // take asks the user to take a session's work. Whatever the gate says of it, the user decides, at a terminal or on the
 // page; cco lists it there as soon as it is done.
-func (d *desk) take(ctx context.Context, in asked) (result, error) {
+func (d *desk) take(ctx context.Context, in taken) (result, error) {
 	v, err := d.own(ctx, in.Session)
-	if err != nil {
+	switch {
+	case err != nil:
 		return result{}, err
-	}
-	if v.Live() {
+	case v.Live():
 		return result{}, &session.StateError{ID: v.ID, State: v.State, Why: "it is at work"}
+	case v.State == store.Pulled:
+		return result{Session: v.ID, State: "taken", Note: notes[v.State]}, nil
 	}
-	late := time.After(in.wait())
-	for v.State != store.Pulled {
-		select {
-		case <-time.After(time.Second):
-			if v, err = d.s.Get(ctx, v.ID); err != nil {
-				return result{}, err
-			}
-			continue
-		case <-ctx.Done():
-			return result{}, ctx.Err()
-		case <-late:
-		}
-		where := "cco box pull " + v.ID
-		if v.State != store.Done {
-			where += " --partial"
-		}
-		where = "at a terminal, with `" + where + "`"
-		if page := d.s.Page(v.ID); page != "" {
-			where += ", or on the page at " + page
-		}
-		note := "The user decides, " + where + ". Tell them, and ask again."
-		return result{Session: v.ID, State: "pending", Note: note}, nil
+	where := "cco box pull " + v.ID
+	if v.State != store.Done {
+		where += " --partial"
 	}
-	return result{Session: v.ID, State: "taken", Note: notes[v.State]}, nil
+	where = "at a terminal, with `" + where + "`"
+	if page := d.s.Page(v.ID); page != "" {
+		where += ", or on the page at " + page
+	}
+	return result{Session: v.ID, State: "pending", Note: "The user decides, " + where + ". Tell them, and ask again."}, nil
 }

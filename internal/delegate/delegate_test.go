@@ -158,7 +158,7 @@ while ! test -e $d/answer.txt; do sleep 0.05; done; cp $d/answer.txt answer.txt;
 		t.Errorf("the user is not asked:\n%s", list)
 	}
 	r.Run("cco", "box", "pull", id)
-	if took := h.call("take", map[string]any{"session": id, "wait_seconds": 60}); took.State != "taken" {
+	if took := h.call("take", map[string]any{"session": id}); took.State != "taken" {
 		t.Errorf("taken: %+v", took)
 	}
 	next := h.call("delegate", map[string]any{"task": does("cat answer.txt && echo more > more.txt"), "session": id})
