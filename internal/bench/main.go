@@ -93,7 +93,7 @@ func (b *bench) run(ctx context.Context, only string) error {
 		do   func(context.Context) error
 	}{{"shell", b.shell}, {"push", b.push}, {"pull", b.pull},
 		{"keep", b.keep}, {"guard", b.guard}, {"cage", b.caged},
-		{"cruise", b.cruise},
+		{"cruise", b.cruise}, {"editor", b.editor},
 		{"door", b.door}, {"live", b.live},
 		{"view-first", b.viewFirst}, {"view-home", b.viewHome}, {"view-lines", b.viewLines},
 		{"view-late", b.viewLate}, {"view-many", b.viewMany}} {
