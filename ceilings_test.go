@@ -19,10 +19,10 @@ const everything = 116_400
 // why what it is for can't be had for less; who has made a package smaller lowers it.
 var ceilings = map[string]int{
 	"internal/agent/agenttest":   1500,
-	"internal/agent/event":       2000,
+	"internal/agent/event":       2200,
 	"internal/app":               3200,
 	"internal/app/phases":        2900,
-	"internal/bench":             1900,
+	"internal/bench":             2000,
 	"internal/box":               1100,
 	"internal/box/boxtest":       1500,
 	"internal/box/cage":          2400,

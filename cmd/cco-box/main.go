@@ -5,8 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/cco-dev/cco/internal/inside/acp"
 	"github.com/cco-dev/cco/internal/inside/tool"
 )
 
-func main() { os.Exit(tool.Start(os.Args, map[string]func() int{"acp": acp.Main})) }
+func main() { os.Exit(tool.Start(os.Args)) }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/agent/roster"
-	"github.com/cco-dev/cco/internal/agent/wire"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/skill"
 )
@@ -82,25 +81,11 @@ type Task struct {
 	Resume     string // the CLI's own id of the session to go on with
 	Prompt     string // said instead of the plan: an answer, "continue"
 
-	Servers []wire.Server
+	Servers event.Servers
 }
 
 // servers are a task's, as several CLIs want to have them.
-func servers(t Task) []byte {
-	named := map[string]any{}
-	for _, m := range t.Servers {
-		named[m.Name] = map[string]any{"command": m.Command, "args": m.Args, "env": variables(m)}
-	}
-	return encode(map[string]any{"mcpServers": named})
-}
-
-func variables(m wire.Server) map[string]string {
-	values := map[string]string{}
-	for _, v := range m.Env {
-		values[v.Name] = v.Value
-	}
-	return values
-}
+func servers(t Task) []byte { return encode(map[string]any{"mcpServers": t.Servers}) }
 
 // Command is a program to start with Workspace as its directory. It holds no secret.
 type Command struct {
@@ -108,6 +93,7 @@ type Command struct {
 	Env  []string // in addition to the box's own
 	Etc  []File   // shown read-only below /etc, at a path relative to it
 	Home []File   // placed below Task.State, at a path relative to it
+	Turn *event.Turn
 }
 
 // File is a file that an agent's program needs.
@@ -119,16 +105,15 @@ type File struct {
 
 // All is every agent of ours, the default first.
 func All() []Adapter {
-	return []Adapter{
-		claude(),
-		codex(),
-		gemini(),
-		opencode(),
-		preset("copilot"),
-		preset("qwen"),
-		preset("pi"),
-		script(),
+	list := []Adapter{claude(), codex(), gemini(), opencode()}
+	for _, p := range presets {
+		a, err := Spec{Name: p.Name}.Adapter()
+		if err != nil {
+			panic(err) // a test would have seen it
+		}
+		list = append(list, a)
 	}
+	return append(list, script())
 }
 
 // Own are the agents that the user's settings name, beside ours or in place of them. The zero value has none.

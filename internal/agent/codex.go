@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/guard/settings"
@@ -53,14 +51,12 @@ func codexCommand(t Task) Command {
 		}
 		env = append(env, codexToken+"="+t.Token)
 	}
-	for _, m := range t.Servers {
-		// What is text in JSON is text in TOML.
-		var env []string
-		for _, v := range m.Env {
-			env = append(env, v.Name+"="+string(encode(v.Value)))
+	for name, m := range t.Servers { // texts and lists of them are in TOML what they are in JSON
+		at := "mcp_servers." + name + "."
+		argv = append(argv, "-c", at+"command="+string(encode(m.Command)), "-c", at+"args="+string(encode(m.Args)))
+		for k, v := range m.Env {
+			argv = append(argv, "-c", at+"env."+k+"="+string(encode(v)))
 		}
-		argv = append(argv, "-c", fmt.Sprintf("mcp_servers.%s={command=%s,args=%s,env={%s}}", m.Name, encode(m.Command),
-			encode(m.Args), strings.Join(env, ",")))
 	}
 	if t.Resume != "" {
 		argv = append(argv, t.Resume)

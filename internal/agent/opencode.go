@@ -78,9 +78,8 @@ func opencodeConfig(t Task, model string) string {
 		}}
 	}
 	tools := object{}
-	for _, m := range t.Servers {
-		tools[m.Name] = object{"type": "local", "command": append([]string{m.Command}, m.Args...),
-			"environment": variables(m)}
+	for name, m := range t.Servers {
+		tools[name] = object{"type": "local", "command": append([]string{m.Command}, m.Args...), "environment": m.Env}
 	}
 	config["mcp"] = tools
 	return string(encode(config))

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -12,12 +13,11 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/agent/roster"
-	"github.com/cco-dev/cco/internal/agent/wire"
 )
 
 // Spec is an agent that speaks the Agent Client Protocol, as it is said in a row of ours or in the user's settings. In
-// values of Env and Files {door}, {token} and {model} stand for the address of its model, what opens it, and the name
-// of the model.
+// values of Env and Files {token} and {model} stand for what opens the door to its model, and for the model's name. In
+// those of Env {door} is the door's address, which is known when the program starts: its files are there before.
 type Spec struct {
 	Name     string
 	NPM      []string // packages with their exact versions, its own first
@@ -39,25 +39,24 @@ var presets = [...]Spec{
 	{
 		Name: "qwen", ACP: []string{"qwen", "--acp"}, Mode: "yolo", Model: "gpt-5",
 		Env: map[string]string{"OPENAI_BASE_URL": "{door}/v1", "OPENAI_API_KEY": "{token}", "OPENAI_MODEL": "{model}"},
+		// It would add a trailer of its own to the last paragraph of commits, so that cco's would be none.
 		Files: map[string]string{".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"}},` +
-			`"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false}}`},
+			`"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":{"disableAutoUpdate":true,` +
+			`"gitCoAuthor":{"commit":false,"pr":false}}}`},
 	},
 	{
 		Name: "pi", ACP: []string{"pi-acp"}, Model: "gpt-5",
-		Env: map[string]string{"CCO_DOOR_TOKEN": "{token}", "PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1",
-			"PI_TELEMETRY": "0"},
+		Env: map[string]string{"CCO_DOOR": "{door}/v1", "CCO_DOOR_TOKEN": "{token}", "PI_OFFLINE": "1",
+			"PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
 		Files: map[string]string{
-			".pi/agent/models.json": `{"providers":{"cco":{"baseUrl":"{door}/v1","api":"openai-completions",` +
-				`"apiKey":"$CCO_DOOR_TOKEN","models":[{"id":"{model}"}]}}}`,
+			".pi/agent/extensions/cco.js": `export default (pi) => pi.registerProvider("cco", {api: "openai-completions", ` +
+				`baseUrl: process.env.CCO_DOOR, apiKey: "$CCO_DOOR_TOKEN", models: [{id: "{model}", name: "{model}", ` +
+				`input: ["text"], reasoning: false, contextWindow: 128000, maxTokens: 16384, ` +
+				`cost: {input: 0, output: 0, cacheRead: 0, cacheWrite: 0}}]})`,
 			".pi/agent/settings.json": `{"defaultProvider":"cco","defaultModel":"{model}","quietStartup":true}`,
 		},
 	},
 }
-
-// SpecError is a row of the settings that can't be an agent.
-type SpecError struct{ Agent, Why string }
-
-func (e *SpecError) Error() string { return "agents." + e.Agent + ": " + e.Why }
 
 var (
 	agentName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
@@ -73,22 +72,22 @@ func (s Spec) Adapter() (Adapter, error) {
 	i := slices.IndexFunc(presets[:], func(p Spec) bool { return p.Name == s.Name })
 	switch {
 	case !agentName().MatchString(s.Name):
-		return Adapter{}, &SpecError{s.Name, "a name has small letters, digits and dashes"}
+		return Adapter{}, errors.New("a name has small letters, digits and dashes")
 	case i >= 0:
 		s = s.over(presets[i])
 	case known:
-		return Adapter{}, &SpecError{s.Name, "cco drives this agent itself"}
+		return Adapter{}, errors.New("cco drives this agent itself")
 	}
 	r := own
 	s.Provider = cmp.Or(s.Provider, own.Provider)
 	r.Name, r.Provider = s.Name, s.Provider
 	switch {
 	case len(s.ACP) == 0 || filepath.Base(s.ACP[0]) != s.ACP[0]:
-		return Adapter{}, &SpecError{s.Name, `acp says what is started, such as acp = ["copilot", "--acp"]`}
+		return Adapter{}, errors.New(`acp says what is started, such as acp = ["copilot", "--acp"]`)
 	case r.Provider == "":
-		return Adapter{}, &SpecError{s.Name, "provider says whose model it asks: anthropic, openai or gemini"}
+		return Adapter{}, errors.New("provider says whose model it asks: anthropic, openai or gemini")
 	case len(s.NPM) == 0 && r.Package.Name == "":
-		return Adapter{}, &SpecError{s.Name, `npm says what is installed, such as npm = ["@github/copilot@1.0.102"]`}
+		return Adapter{}, errors.New(`npm says what is installed, such as npm = ["@github/copilot@1.0.102"]`)
 	}
 	if !known {
 		r.Programs = []string{s.ACP[0]}
@@ -99,8 +98,8 @@ func (s Spec) Adapter() (Adapter, error) {
 	for i, pkg := range s.NPM {
 		m := npmPackage().FindStringSubmatch(pkg)
 		if m == nil {
-			return Adapter{}, &SpecError{s.Name, fmt.Sprintf("%q is no package with an exact version, such as "+
-				"@github/copilot@1.0.102", pkg)}
+			return Adapter{}, fmt.Errorf("%q is no package with an exact version, such as "+
+				"@github/copilot@1.0.102", pkg)
 		}
 		if i == 0 {
 			r.Package.Name, r.Package.Version, r.Package.Oldest = m[1], m[2], m[2]
@@ -108,9 +107,9 @@ func (s Spec) Adapter() (Adapter, error) {
 			r.Package.With = append(r.Package.With, roster.Pin{Name: m[1], Version: m[2]})
 		}
 	}
-	for name := range s.Files {
-		if !filepath.IsLocal(name) {
-			return Adapter{}, &SpecError{s.Name, name + " is no path below a home"}
+	for name, text := range s.Files {
+		if !filepath.IsLocal(name) || strings.Contains(text, "{door}") {
+			return Adapter{}, errors.New(name + " is no path below a home, or has {door}, which env can have")
 		}
 	}
 	return Adapter{Row: r, Command: s.command, Events: event.NewACP, Protocol: true}, nil
@@ -137,35 +136,22 @@ func merged(all ...map[string]string) map[string]string {
 	return m
 }
 
-// command starts the agent under our driver, which speaks the protocol with it inside the box.
+// command starts the agent, with which the keeper speaks the protocol.
 func (s Spec) command(t Task) Command {
 	door := ""
 	if t.Door != "" {
 		door = "http://" + t.Door + "/" + s.Provider
 	}
 	fill := strings.NewReplacer("{door}", door, "{token}", t.Token, "{model}", cmp.Or(t.Model, s.Model)).Replace
-	job := map[string]string{}
+	argv := append([]string{cmp.Or(t.Program, s.ACP[0])}, s.ACP[1:]...)
+	var home []File
 	for name, text := range s.Files {
-		job[name] = fill(text)
-	}
-	argv := slices.Clone(s.ACP)
-	if t.Program != "" {
-		argv[0] = t.Program
+		home = append(home, File{Path: name, Data: []byte(fill(text)), Mode: 0o600})
 	}
 	env := place(t)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		env = append(env, name+"="+fill(s.Env[name]))
 	}
-	env = append(env, wire.Variable+"="+string(encode(wire.Job{Argv: argv, Files: job, Dir: t.Workspace,
-		Prompt: prompt(t), Resume: t.Resume, Mode: s.Mode, Model: t.Model, Servers: t.Servers})))
-	return Command{Argv: []string{t.Tool, "acp"}, Env: env}
-}
-
-// preset is an agent of ours that speaks the protocol.
-func preset(name string) Adapter {
-	a, err := Spec{Name: name}.Adapter()
-	if err != nil {
-		panic(err) // a test would have seen it
-	}
-	return a
+	return Command{Argv: argv, Env: env, Home: home, Turn: &event.Turn{Dir: t.Workspace, Prompt: prompt(t),
+		Resume: t.Resume, Mode: s.Mode, Model: t.Model, Servers: t.Servers}}
 }

@@ -39,6 +39,7 @@ func TestAnAgentOfTheUsersOwn(t *testing.T) {
 		"provider says":                func(s *Spec) { s.Provider = "" },
 		"npm says":                     func(s *Spec) { s.NPM = nil },
 		"no path below a home":         func(s *Spec) { s.Files = map[string]string{"../x": ""} },
+		"which env can have":           func(s *Spec) { s.Files = map[string]string{"x": "{door}"} },
 	} {
 		bad := good
 		change(&bad)

@@ -23,7 +23,7 @@ import (
 // Main runs cco on the process's own arguments and streams, and gives its exit code.
 func Main(more ...Extension) int {
 	if tool.Is(os.Args[0]) {
-		return tool.Start(os.Args, nil)
+		return tool.Start(os.Args)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

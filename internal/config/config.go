@@ -70,7 +70,8 @@ type OwnAgent struct {
 
 // Editor says what `cco acp` lets an editor do.
 type Editor struct {
-	Servers map[string][]string `toml:"servers" about:"MCP servers of your editor that run in boxes, each with the variables that it gets"`
+	Servers   []string `toml:"servers" about:"MCP servers of your editor that run in boxes"`
+	Variables []string `toml:"variables" about:"those of their variables that they get there"`
 }
 
 // View says how the page is served.

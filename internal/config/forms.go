@@ -99,7 +99,6 @@ func forms() map[string]form {
 		"vt.Key":                     showing(parsedBy(asText, vt.ParseKey), keyText),
 		"map[string]config.OwnAgent": showing(readAt(asAgents), agentTables),
 		"map[string]string":          showing(readBy(asTextTable), textTable),
-		"map[string][]string":        showing(readBy(asVariableLists), listTable),
 
 		"address":   readBy(asHostPort),
 		"caches":    readBy(asCaches),

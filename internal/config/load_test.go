@@ -98,8 +98,9 @@ mode = "yolo"
 model = "gpt-5"
 env = {PARROT_KEY = "{token}", PARROT_URL = "{door}/v1"}
 files = {".parrot/x.json" = "{}"}
-[editor.servers]
-tickets = ["TICKETS_TOKEN"]
+[editor]
+servers = ["tickets"]
+variables = ["TICKETS_TOKEN"]
 [push]
 timeout = "1h30m"
 depth = 10
@@ -209,7 +210,7 @@ func TestUserFileSetsEverything(t *testing.T) {
 		Graveyard: Graveyard{Size: 1 << 30},
 		Guard: Guard{GitEnv: GitEnvPlain, Show: []string{"GH_TOKEN", "~/.config/gh"},
 			Sockets: []string{"ssh-agent"}, Cage: "landlock"},
-		Editor: Editor{Servers: map[string][]string{"tickets": {"TICKETS_TOKEN"}}},
+		Editor: Editor{Servers: []string{"tickets"}, Variables: []string{"TICKETS_TOKEN"}},
 		MCP:    Shared{Cost: 3, Tokens: 1e6},
 		Limits: Spending{RunCost: 2.5, RunTokens: 500_000, DayCost: 7, DayTokens: 900},
 

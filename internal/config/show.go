@@ -82,14 +82,6 @@ func textTable(texts map[string]string) any {
 	return table
 }
 
-func listTable(lists map[string][]string) any {
-	table := map[string]any{}
-	for name, list := range lists {
-		table[name] = texts(list)
-	}
-	return table
-}
-
 // pairs shows KEY=value as a table.
 func pairs(env []string) any {
 	table := map[string]any{}

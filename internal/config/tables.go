@@ -144,28 +144,6 @@ func asTextTable(value any) (map[string]string, error) {
 // asVariables reads a table from the names of variables to their values.
 func asVariables(value any) (map[string]string, error) { return asTable(value, envName().MatchString) }
 
-// asVariableLists reads a table of lists of variables.
-func asVariableLists(value any) (map[string][]string, error) {
-	table, ok := value.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("want a table, not %s", kind(value))
-	}
-	lists := map[string][]string{}
-	for name, v := range table {
-		list, err := asTexts(v)
-		for _, variable := range list {
-			if _, bad := asVariable(variable); err == nil {
-				err = bad
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		lists[name] = list
-	}
-	return lists, nil
-}
-
 func asTable(value any, named func(string) bool) (map[string]string, error) {
 	table, ok := value.(map[string]any)
 	if !ok {

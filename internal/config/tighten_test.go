@@ -164,7 +164,8 @@ func never() map[string]string {
 		"agents": "[agents.evil]\nnpm = [\"evil@1.0.0\"]\nacp = [\"evil\"]\nprovider = \"openai\"",
 
 		// Guards against a repository that has an editor's programs started.
-		"editor.servers": `servers = {evil = ["TOKEN"]}`,
+		"editor.servers":   `servers = ["evil"]`,
+		"editor.variables": `variables = ["TOKEN"]`,
 
 		// Guards against a repository that has what was removed go at once.
 		"graveyard.days": `days = 0`,

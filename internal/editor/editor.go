@@ -15,12 +15,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"github.com/cco-dev/cco/internal/agent/wire"
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/app"
+	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/rpc"
 	"github.com/cco-dev/cco/internal/safetext"
 )
@@ -50,12 +50,6 @@ type server struct {
 	forms bool // it can ask for more than a yes
 }
 
-// maxTalks bounds the conversations of one editor.
-const maxTalks = 100
-
-// leaveTime is how long turns have to notice that their editor is gone.
-const leaveTime = 5 * time.Second
-
 // Serve speaks with an editor until it hangs up. Agents that are at work then go on in their boxes.
 func Serve(ctx context.Context, a *app.App, o Options, in io.Reader, out io.Writer) error {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the library's
@@ -69,17 +63,9 @@ func Serve(ctx context.Context, a *app.App, o Options, in io.Reader, out io.Writ
 	s.mu.Lock()
 	talks := slices.Collect(maps.Values(s.talks))
 	s.mu.Unlock()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for _, t := range talks {
-			t.busy.Lock() // until its turn has noticed
-			t.close()
-		}
-	}()
-	select {
-	case <-over:
-	case <-time.After(leaveTime):
+	for _, t := range talks {
+		t.busy.Lock() // until its turn has noticed
+		t.close()
 	}
 	return nil
 }
@@ -89,8 +75,6 @@ func (s *server) handle(ctx context.Context, method string, params json.RawMessa
 	switch method {
 	case sdk.AgentMethodInitialize:
 		return answer(params, s.initialize)
-	case sdk.AgentMethodAuthenticate:
-		return sdk.AuthenticateResponse{}, nil
 	case sdk.AgentMethodSessionNew:
 		return answer(params, func(in sdk.NewSessionRequest) (any, error) {
 			t, err := s.begin(ctx, in.Cwd, "", in.McpServers)
@@ -131,27 +115,23 @@ func (s *server) handle(ctx context.Context, method string, params json.RawMessa
 // answer reads what a method is given, and words an error for people: editors show nothing else of it.
 func answer[In any](params json.RawMessage, do func(In) (any, error)) (any, *sdk.RequestError) {
 	var in In
-	if err := json.Unmarshal(params, &in); err != nil {
-		return nil, bad("%v", err)
-	}
-	result, err := do(in)
-	if err == nil {
+	var result any
+	err := json.Unmarshal(params, &in)
+	if err != nil {
+		err = bad{err}
+	} else if result, err = do(in); err == nil {
 		return result, nil
 	}
-	if no, ok := errors.AsType[*sdk.RequestError](err); ok {
-		return nil, no
-	}
 	no := sdk.NewInternalError(nil)
+	if errors.As(err, new(bad)) {
+		no = sdk.NewInvalidParams(nil)
+	}
 	no.Message = safetext.Text(err.Error())
 	return nil, no
 }
 
-// bad is an error of a request that makes no sense.
-func bad(format string, args ...any) *sdk.RequestError {
-	no := sdk.NewInvalidParams(nil)
-	no.Message = safetext.Text(fmt.Sprintf(format, args...))
-	return no
-}
+// bad is the error of a request that makes no sense.
+type bad struct{ error }
 
 // initialize says what we can. Keys are the door's: there is nothing to log in to.
 func (s *server) initialize(in sdk.InitializeRequest) (any, error) {
@@ -160,11 +140,10 @@ func (s *server) initialize(in sdk.InitializeRequest) (any, error) {
 	can := in.ClientCapabilities.Elicitation
 	s.forms = can != nil && can.Form != nil
 	return sdk.InitializeResponse{
-		ProtocolVersion: sdk.ProtocolVersionNumber,
-		AgentInfo:       &sdk.Implementation{Name: "cco", Title: sdk.Ptr("cco"), Version: s.o.Version},
-		AuthMethods:     []sdk.AuthMethod{},
-		AgentCapabilities: sdk.AgentCapabilities{LoadSession: true,
-			PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true}},
+		ProtocolVersion:   sdk.ProtocolVersionNumber,
+		AgentInfo:         &sdk.Implementation{Name: "cco", Title: sdk.Ptr("cco"), Version: s.o.Version},
+		AuthMethods:       []sdk.AuthMethod{},
+		AgentCapabilities: sdk.AgentCapabilities{LoadSession: true},
 	}, nil
 }
 
@@ -174,13 +153,13 @@ func (s *server) talk(id sdk.SessionId) (*talk, error) {
 	if t := s.talks[id]; t != nil {
 		return t, nil
 	}
-	return nil, bad("no session %s was begun or loaded here", safetext.Quote(string(id)))
+	return nil, bad{fmt.Errorf("no session %s was begun or loaded here", safetext.Quote(string(id)))}
 }
 
 // begin begins a conversation in the repository that the editor shows, or goes on with a session of that repository.
 func (s *server) begin(ctx context.Context, dir, id string, servers []sdk.McpServer) (*talk, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, bad("cwd is no absolute path")
+		return nil, bad{errors.New("cwd is no absolute path")}
 	}
 	if t, err := s.talk(sdk.SessionId(id)); err == nil {
 		return t, nil // it was begun before
@@ -202,52 +181,39 @@ func (s *server) begin(ctx context.Context, dir, id string, servers []sdk.McpSer
 	}
 	service.Report, service.Warn = func(string, ...any) {}, func(string, ...any) {} // there is no terminal
 	t := &talk{server: s, app: a, s: service, close: done, id: id, top: repo.Top}
-	t.servers, t.refused = allowed(servers, cfg.Editor.Servers)
-	err = t.open(ctx, repo, cfg.Agent.Default)
-	if err == nil {
-		err = s.add(t)
-	}
-	if err != nil {
+	t.servers, t.refused = allowed(servers, cfg.Editor)
+	if err := t.open(ctx, repo, cfg.Agent.Default); err != nil {
 		done()
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.talks[sdk.SessionId(t.id)] = t
 	return t, nil
 }
 
-// allowed gives the servers that the user's settings name, each with the variables that they list, and the names of the
+// allowed gives the servers that the user's settings name, with the variables that they list, and the names of the
 // others. None is started here: the agent starts them, in its box.
-func allowed(servers []sdk.McpServer, named map[string][]string) (list []wire.Server, refused []string) {
+func allowed(servers []sdk.McpServer, named config.Editor) (list event.Servers, refused []string) {
+	list = event.Servers{}
 	for _, m := range servers {
-		if m.Stdio == nil {
+		switch {
+		case m.Stdio == nil:
 			refused = append(refused, "one that is an address")
 			continue
-		}
-		variables, ok := named[m.Stdio.Name]
-		if !ok {
+		case !slices.Contains(named.Servers, m.Stdio.Name):
 			refused = append(refused, m.Stdio.Name)
 			continue
 		}
-		w := wire.Server{Name: m.Stdio.Name, Command: m.Stdio.Command, Args: append([]string{}, m.Stdio.Args...),
-			Env: []wire.EnvValue{}}
+		w := event.Server{Command: m.Stdio.Command, Args: append([]string{}, m.Stdio.Args...), Env: map[string]string{}}
 		for _, v := range m.Stdio.Env {
-			if slices.Contains(variables, v.Name) {
-				w.Env = append(w.Env, wire.EnvValue{Name: v.Name, Value: v.Value})
+			if slices.Contains(named.Variables, v.Name) {
+				w.Env[v.Name] = v.Value
 			}
 		}
-		list = append(list, w)
+		list[m.Stdio.Name] = w
 	}
 	return list, refused
-}
-
-// add remembers a conversation.
-func (s *server) add(t *talk) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.talks) >= maxTalks {
-		return fmt.Errorf("no more than %d conversations can be open: close the editor's others", maxTalks)
-	}
-	s.talks[sdk.SessionId(t.id)] = t
-	return nil
 }
 
 // promptText is what is handed over. What a link names is not opened here: the agent has its own copy of the
@@ -260,9 +226,6 @@ func promptText(blocks []sdk.ContentBlock, top string) string {
 			b.WriteString(p.Text.Text)
 		case p.ResourceLink != nil:
 			b.WriteString(within(p.ResourceLink.Uri, top))
-		case p.Resource != nil && p.Resource.Resource.TextResourceContents != nil:
-			has := p.Resource.Resource.TextResourceContents
-			fmt.Fprintf(&b, "\n%s as my editor has it:\n````\n%s\n````\n", within(has.Uri, top), has.Text)
 		}
 	}
 	return strings.TrimSpace(b.String())

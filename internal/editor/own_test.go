@@ -76,8 +76,9 @@ npm = ["@magpie/magpie@1.2.3"]
 acp = ["magpie", "--acp"]
 provider = "openai"
 env = {MAGPIE_URL = "{door}/v1", MAGPIE_KEY = "{token}"}
-[editor.servers]
-tickets = ["TICKETS_TOKEN"]
+[editor]
+servers = ["tickets"]
+variables = ["TICKETS_TOKEN"]
 [push]
 max_wait = "1s"
 `)
@@ -133,8 +134,8 @@ func TestAnEditorsServersRunInTheBoxAsTheSettingsSay(t *testing.T) {
 		t.Errorf("it is not said:\n%s", words)
 	}
 	got := r.Run("git", "show", "main:given.json")
-	if want := `"mcpServers":[{"name":"tickets","command":"/opt/tickets","args":["--stdio"],"env":[` +
-		`{"name":"TICKETS_TOKEN","value":"t0ken"}]}]`; !strings.Contains(got, want) {
+	if want := `"mcpServers":[{"args":["--stdio"],"command":"/opt/tickets","env":[` +
+		`{"name":"TICKETS_TOKEN","value":"t0ken"}],"name":"tickets"}]`; !strings.Contains(got, want) {
 		t.Errorf("the agent has %s\nwant %s", got, want)
 	}
 }

@@ -27,7 +27,7 @@ func (t *talk) settle(ctx context.Context, rec store.Session) (sdk.StopReason, e
 	case t.s.Looking().MadeNothing(rec):
 		return sdk.StopReasonEndTurn, nil
 	}
-	o, err := t.pullOptions(ctx)
+	o, err := t.pullOptions(ctx, rec)
 	if err != nil {
 		return "", err
 	}
@@ -84,16 +84,12 @@ func cameText(r session.PullResult) string {
 
 // pullOptions are those of a pull at which nobody is asked for consent. Where the branch is not the one that the editor
 // shows, the work stays at its ref.
-func (t *talk) pullOptions(ctx context.Context) (o session.PullOptions, err error) {
+func (t *talk) pullOptions(ctx context.Context, rec store.Session) (o session.PullOptions, err error) {
 	cfg, err := t.app.Config()
 	if err != nil {
 		return o, err
 	}
 	o = app.PullOptions(cfg, t.app.Dir)
-	rec, err := t.s.Get(ctx, t.id)
-	if err != nil {
-		return o, err
-	}
 	repo, err := t.app.OpenRepo(ctx, t.top)
 	if err != nil {
 		return o, err
@@ -146,7 +142,7 @@ func (t *talk) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := t.pullOptions(ctx)
+	o, err := t.pullOptions(ctx, rec)
 	if err != nil {
 		return err
 	}

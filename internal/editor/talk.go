@@ -13,7 +13,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/cco-dev/cco/internal/agent"
-	"github.com/cco-dev/cco/internal/agent/wire"
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -30,7 +30,7 @@ type talk struct {
 	id      string
 	top     string // of the repository
 	agent   agent.Adapter
-	servers []wire.Server // that the editor wants the agent to have, and may
+	servers event.Servers // that the editor wants the agent to have, and may
 	refused []string      // the others
 
 	busy     sync.Mutex // held by the turn, as what follows
@@ -52,7 +52,7 @@ func (t *talk) open(ctx context.Context, repo *git.Repo, name string) error {
 	} else {
 		rec, err := t.s.Get(ctx, t.id)
 		if err == nil && rec.RepoKey != repo.Key() {
-			err = bad("session %s is of another repository", rec.ID)
+			err = fmt.Errorf("session %s is of another repository", rec.ID)
 		}
 		if err != nil {
 			return err
@@ -134,15 +134,11 @@ func (t *talk) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const most = 20
-	dirty, err := repo.Dirty(ctx, most+1)
+	dirty, err := repo.Dirty(ctx, 100)
 	if err != nil {
 		return err
 	}
 	notes := ""
-	if len(dirty) > most {
-		dirty[most] = "and more"
-	}
 	if len(dirty) > 0 {
 		notes = "The agent works on what is committed and can't see your uncommitted changes, nor what you have not " +
 			"saved: " + git.Quote(strings.Join(dirty, ", ")) + ".\n\n"
@@ -166,7 +162,7 @@ func (t *talk) greet(ctx context.Context) error {
 func (t *talk) turn(ctx context.Context, text string) (sdk.StopReason, error) {
 	switch text {
 	case "":
-		return "", bad("the prompt has no words")
+		return "", bad{errors.New("the prompt has no words")}
 	case "/take":
 		return sdk.StopReasonEndTurn, t.take(ctx)
 	}
@@ -227,12 +223,7 @@ func (t *talk) answerIt(ctx context.Context, asked store.Session, text string) (
 	}
 	o := t.app.RunOptions(cfg)
 	o.Servers = t.servers
-	rec, _, err := t.s.HandOff().Answer(ctx, t.id, func(question string) (string, error) {
-		if question != asked.Question {
-			return "", &session.StateError{ID: t.id, State: asked.State, Why: "it asks something else by now"}
-		}
-		return text, nil
-	}, o)
+	rec, _, err := t.s.HandOff().Answer(ctx, t.id, func(string) (string, error) { return text, nil }, o)
 	t.answered = asked.Asked
 	return rec, err
 }

@@ -34,11 +34,6 @@ func Furnish(_ context.Context, r io.Reader) error {
 	if err := json.NewDecoder(io.LimitReader(r, maxFurniture)).Decode(&f); err != nil {
 		return fmt.Errorf("read files: %w", err)
 	}
-	return f.Put()
-}
-
-// Put puts the files into their places.
-func (f Furniture) Put() error {
 	for _, file := range f.Files {
 		if !filepath.IsLocal(filepath.FromSlash(file.Path)) {
 			return fmt.Errorf("%q leads out of %s", file.Path, f.Dir)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
-	"github.com/cco-dev/cco/internal/agent/wire"
+	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/door"
 	"github.com/cco-dev/cco/internal/store"
@@ -234,7 +234,7 @@ type Run struct {
 	PlainGit    bool          `json:"plain_git,omitempty"` // GIT_DIR and GIT_WORK_TREE for every git of the agent
 	OnDone      []string      `json:"on_done,omitempty"`
 	OnWaiting   []string      `json:"on_waiting,omitempty"`
-	Servers     []wire.Server `json:"servers,omitempty"` // of the user's editor, for the agent
+	Servers     event.Servers `json:"servers,omitempty"` // of the user's editor, for the agent
 }
 
 // Order is what a keeper has to do. It stays on the host.

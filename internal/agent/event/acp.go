@@ -4,33 +4,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/cco-dev/cco/internal/agent/wire"
 )
 
-// acp reads what our driver in a box passes on of an agent that speaks the Agent Client Protocol.
-type acp struct {
+// ACP is a turn of an agent that speaks the Agent Client Protocol: it says to the agent what is to be done, and reads
+// what the agent does. What that says that it costs is left alone: the door knows better.
+type ACP struct {
+	Says chan []byte // what is written to the agent; its end is the end of its input
+	Over bool        // there is nothing more to say: how its program ends means nothing
+	Kept bool        // the last line tells of the turn, and is no answer
+
 	start   Start
-	session string
+	turn    Turn
+	asks    []acpAsk // the first is under way
+	id      int      // that it has
+	session string   // as the agent calls it
+
 	words   strings.Builder // of the message that is under way
 	thinks  bool            // it is a thought
 	text    string          // the last message
 	calls   names           // by id
 	told    names           // those that were told
-	stop    string
+	stop    string          // why the turn ended, in the protocol's words
 	failure string
 	asked   bool
 }
 
-// NewACP reads the stream of an agent that speaks the Agent Client Protocol. What it says that it costs is left alone:
-// the door knows better.
-func NewACP(s Start) Decoder { return &acp{start: s, calls: names{}, told: names{}} }
-
-type acpLine struct {
-	wire.Word
-	Params struct {
-		Update acpUpdate `json:"update"`
-	} `json:"params"`
+// NewACP begins a turn.
+func NewACP(s Start) Decoder {
+	a := &ACP{start: s, turn: *s.Turn, Says: make(chan []byte, 1024), calls: names{}, told: names{}}
+	a.begin()
+	return a
 }
 
 // acpUpdate has the fields of all kinds of updates.
@@ -43,62 +46,51 @@ type acpUpdate struct {
 	Status  string          `json:"status"`
 	Input   json.RawMessage `json:"rawInput"`
 	Output  json.RawMessage `json:"rawOutput"`
-	Entries []struct {
-		Content string `json:"content"`
-		Status  string `json:"status"`
-	} `json:"entries"`
 }
 
-func (a *acp) Line(line []byte) []Event {
-	var l acpLine
-	if !parse(line, &l) {
-		return append(a.flush(), plainText(line)...)
+func (a *ACP) Line(line []byte) []Event {
+	var m acpMessage
+	a.Kept = false
+	switch {
+	case len(line) >= MaxLine:
+		return a.aside(fmt.Sprintf("a line of more than %d MiB is left out", MaxLine>>20))
+	case !parse(line, &m):
+		return a.aside(string(line))
+	case m.Method == "":
+		return a.answered(m)
+	case m.ID != nil:
+		return a.answer(m)
+	case m.Method == "session/update" && a.prompted():
+		a.Kept = true
+		return a.update(m.Params.Update, line)
 	}
-	if l.Say != "" {
-		return append(a.flush(), a.word(l.Word)...)
-	}
-	return a.update(l.Params.Update, line)
+	return nil // it was there before, or is a notification of the agent's own
 }
 
-func (a *acp) word(w wire.Word) []Event {
-	switch w.Say {
-	case wire.Begun:
-		a.session = sessionID(w.Session)
-		return []Event{{Kind: KindStarted, Session: a.session}}
-	case wire.Ended:
-		a.stop = w.Stop
-	case wire.Failed:
-		a.failure = clip(w.Text)
-		return []Event{{Kind: KindText, Text: a.failure, IsError: true}}
-	case wire.Question:
-		a.asked = true
-		return []Event{{Kind: KindQuestion, Text: clip(w.Text)}}
-	case wire.Note:
-		return []Event{{Kind: KindText, Text: clip(w.Text), Aside: true}}
+// aside tells what is no part of the agent's answer.
+func (a *ACP) aside(words string) []Event {
+	told := a.flush()
+	if words == "" {
+		return told
 	}
-	return nil
+	return append(told, Event{Kind: KindText, Text: clip(words), Aside: true})
 }
 
-func (a *acp) update(u acpUpdate, line []byte) []Event {
+func (a *ACP) update(u acpUpdate, line []byte) []Event {
 	switch u.Kind {
 	case "agent_message_chunk", "agent_thought_chunk":
 		return a.chunk(u.Content, u.Kind == "agent_thought_chunk")
+	case "tool_call", "tool_call_update":
+		return append(a.flush(), a.call(u)...)
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
-		"session_info_update", "usage_update":
+		"session_info_update", "usage_update", "plan":
 		return nil
 	}
-	before := a.flush()
-	switch u.Kind {
-	case "tool_call", "tool_call_update":
-		return append(before, a.call(u)...)
-	case "plan":
-		return append(before, planned(u)...)
-	}
-	return append(before, unknown(line)...)
+	return append(a.flush(), unknown(line)...)
 }
 
 // chunk gathers a message, which is told when something else follows.
-func (a *acp) chunk(content json.RawMessage, thinks bool) (told []Event) {
+func (a *ACP) chunk(content json.RawMessage, thinks bool) (told []Event) {
 	var block struct {
 		Text string `json:"text"`
 	}
@@ -113,7 +105,7 @@ func (a *acp) chunk(content json.RawMessage, thinks bool) (told []Event) {
 	return told
 }
 
-func (a *acp) flush() []Event {
+func (a *ACP) flush() []Event {
 	words := clip(a.words.String())
 	a.words.Reset()
 	switch {
@@ -127,7 +119,7 @@ func (a *acp) flush() []Event {
 }
 
 // call tells a call once, when its input is known, and its end.
-func (a *acp) call(u acpUpdate) (told []Event) {
+func (a *ACP) call(u acpUpdate) (told []Event) {
 	ended := u.Status == "completed" || u.Status == "failed"
 	name, begun := a.calls[clipName(u.ID)]
 	if u.Kind == "tool_call" && !begun {
@@ -189,26 +181,13 @@ func (u acpUpdate) result() string {
 	return strings.Join(words, "\n")
 }
 
-// planned tells where the agent is in its plan.
-func planned(u acpUpdate) []Event {
-	done, now := 0, ""
-	for _, e := range u.Entries {
-		if e.Status == "completed" {
-			done++
-		} else if now == "" || e.Status == "in_progress" {
-			now = ": " + e.Content
-		}
-	}
-	return []Event{{Kind: KindText, Text: clip(fmt.Sprintf("plan: %d of %d done%s", done, len(u.Entries), now)),
-		Aside: true}}
-}
-
 // ErrLine finds nothing.
-func (a *acp) ErrLine([]byte) []Event { return nil }
+func (a *ACP) ErrLine([]byte) []Event { return nil }
 
 // End takes no agent's word for success further than that it ended its turn: what the door saw is judged elsewhere.
-func (a *acp) End(exit int) Event {
+func (a *ACP) End(exit int) Event {
 	a.flush()
+	a.end()
 	f := byStatus(exit)
 	switch {
 	case a.failure != "":

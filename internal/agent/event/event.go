@@ -136,4 +136,5 @@ type Decoder interface {
 type Start struct {
 	Before Usage // Finished.Total of the last run of this CLI session, zero for a new one
 	Now    func() time.Time
+	Turn   *Turn // for an agent that is spoken with
 }

@@ -16,8 +16,23 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 )
 
-// edited are agents under `cco acp`: one that has its own adapter, and one that speaks the protocol itself.
-var edited = []string{"claude", "codex", "copilot"}
+// edited are agents under `cco acp`: those that have adapters of their own, and one that speaks the protocol itself.
+var edited = []string{"claude", "codex", "copilot", "gemini", "opencode"}
+
+// tickets is a server of the editor's, by the Model Context Protocol. It writes down which token it has, and where it is.
+const tickets = `echo "it has $TICKETS_TOKEN$AWS_KEY in $PWD" >>"$HOME/tickets"
+while read -r line; do
+	id=${line#*\"id\":}; id=${id%%[,\}]*}
+	version=${line#*protocolVersion\":\"}; version=${version%%\"*}
+	case $line in
+	*\"initialize\"*) result='{"protocolVersion":"'$version'","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
+	*\"tools/list\"*) result='{"tools":[{"name":"count","description":"counts",
+		"inputSchema":{"type":"object","properties":{}}}]}' ;;
+	*\"id\"*) result='{}' ;;
+	*) continue ;;
+	esac
+	printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "${result//$'\n'/}"
+done`
 
 // answer is what cco says to an editor in the end.
 type answer struct {
@@ -72,7 +87,10 @@ func (w *work) edit(prompts ...string) (said string, last answer) {
 		}
 	}
 	call("initialize", `{"protocolVersion":1,"clientCapabilities":{}}`)
-	call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, w.repo))
+	server := fmt.Sprintf(`"command":"bash","args":["-c",%s],"env":[{"name":"TICKETS_TOKEN","value":"t0ken"},`+
+		`{"name":"AWS_KEY","value":"aws"}]`, must.Get(json.Marshal(tickets))(w.t))
+	call("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[{"name":"tickets",%s},{"name":"spy",%s}]}`, w.repo, server,
+		server))
 	id := last.Result.SessionID
 	for _, text := range prompts {
 		call("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, id, text))
@@ -84,7 +102,8 @@ func (w *work) edit(prompts ...string) (said string, last answer) {
 func TestAnAgentInAnEditor(t *testing.T) {
 	each(t, edited, func(t *testing.T, agent string) {
 		w := newWork(t, agent, agenttest.Step{Text: "I begin.", Calls: commit("hello.txt", "hello").Calls},
-			agenttest.Say("The lamp is lit."), commit("more.txt", "more"), agenttest.Say("And another."))
+			agenttest.Say("The lamp is lit."), agenttest.Shell("cat ~/tickets; echo more > more.txt && git add more.txt && "+
+				"git commit -q -m more"), agenttest.Say("And another."))
 		said, last := w.edit("Light the lamp.", "And another lamp.")
 		if last.Result.StopReason != "end_turn" {
 			t.Errorf("it stopped: %+v", last)
@@ -94,6 +113,10 @@ func TestAnAgentInAnEditor(t *testing.T) {
 			if !strings.Contains(said, words) {
 				t.Errorf("%s is not shown:\n%s", words, said)
 			}
+		}
+		if heard := w.model.Heard(); agent != "copilot" && !strings.Contains(heard, "it has t0ken in /workspace/") ||
+			strings.Contains(heard, "t0kenaws") { // copilot starts none
+			t.Errorf("the editor's server did not run in the box as the settings say:\n%s", heard)
 		}
 		if strings.Contains(said, w.key) {
 			t.Error("the key is among the words")
@@ -108,7 +131,7 @@ func TestAnAgentInAnEditor(t *testing.T) {
 
 // A model that refuses is an error in the editor, and no end of a turn. Claude asks again for three minutes first.
 func TestAnAgentInAnEditorWhoseModelRefuses(t *testing.T) {
-	each(t, edited[1:], func(t *testing.T, agent string) {
+	each(t, edited[1:3], func(t *testing.T, agent string) {
 		w := newWork(t, agent, commit("hello.txt", "hello"), agenttest.Say("done"))
 		w.model.Fail(1, agenttest.Storm(agenttest.Fault{Status: 401}, 50)...)
 		if said, last := w.edit("Light the lamp."); last.Error == nil || !strings.Contains(last.Error.Message, "401") {

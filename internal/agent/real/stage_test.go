@@ -73,6 +73,13 @@ func (s *stage) build(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(s.dir, "home", ".gitconfig"), []byte(gitconfig), 0o644); err != nil {
 		return err
 	}
+	settings := filepath.Join(s.dir, "config", "cco", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(settings, []byte("[editor]\nservers = [\"tickets\"]\nvariables = [\"TICKETS_TOKEN\"]\n"), 0o644); err != nil {
+		return err
+	}
 	if err := programs.Build(ctx, s.bin, "cco", "cco-box", "cco-guard", "cco-cruise"); err != nil {
 		return err
 	}

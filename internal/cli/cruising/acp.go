@@ -26,7 +26,7 @@ turn made passes quarantine and gate. --take says what happens then:
   never      it stays at refs/cco/ID
 
 What needs your consent waits for it at a terminal or on the page in any case.
-docs/editors.md has the lines for each editor, and what cco uses of it.`,
+See docs/editors.md.`,
 		Example: `  cco acp --agent claude
   cco acp --agent codex --box work --take each-turn`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -32,19 +32,20 @@ type cruise struct {
 	writer, reviewer string
 }
 
-// An agent that speaks the Agent Client Protocol takes all parts of a phase, as the others do.
+// Agents that speak the Agent Client Protocol take all parts of a phase, as the others do.
 func TestAnAgentByProtocolTakesAllParts(t *testing.T) {
 	s := newStage(t)
-	gitea := onGitea(t)
-	keys := map[string]string{"openai's key": newKey("sk-"), "gitea's token": gitea.tokens["ada"],
-		"the reviewer's token": gitea.tokens["rev"]}
-	c := newCruise(s, gitea, keys)
-	c.writer, c.reviewer = "copilot", "copilot"
+	github := onGitHub(t, newKey("ghp_"))
+	keys := map[string]string{"openai's key": newKey("sk-"), "github's token": github.tokens["ada"],
+		"the reviewer's token": github.tokens["rev"]}
+	c := newCruise(s, github, keys)
+	c.writer, c.reviewer = "qwen", "pi"
 	model := agenttest.Play(t, models(c.script))
 	s.env = append(s.env, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY="+keys["openai's key"],
-		"GITEA_SERVER_URL="+gitea.url, "GITEA_TOKEN="+keys["gitea's token"], "CCO_REVIEWER_TOKEN="+
-			keys["the reviewer's token"])
-	for _, args := range [][]string{{"box", "create"}, {"agent", "install", "copilot"}} {
+		"GH_HOST="+strings.TrimPrefix(github.url, "http://"), "GH_ENTERPRISE_TOKEN="+keys["github's token"],
+		"CCO_REVIEWER_TOKEN="+keys["the reviewer's token"])
+	for _, args := range [][]string{{"box", "create"}, {"agent", "install", c.writer},
+		{"agent", "install", c.reviewer}} {
 		_, err := s.cco(t.Context(), s.dir, args...)
 		s.check(err)
 	}

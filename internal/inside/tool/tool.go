@@ -27,14 +27,10 @@ func Is(argv0 string) bool {
 	return filepath.Base(argv0) == Name || filepath.Base(argv0) == gitwrap.Name
 }
 
-// Start runs the program for the name that it was started under: as git it is the wrapper of git. More are subcommands
-// that cco, which can stand in for this program, does without.
-func Start(argv []string, more map[string]func() int) int {
+// Start runs the program for the name that it was started under: as git it is the wrapper of git.
+func Start(argv []string) int {
 	if filepath.Base(argv[0]) == gitwrap.Name {
 		return gitwrap.Main(argv)
-	}
-	if len(argv) == 2 && more[argv[1]] != nil {
-		return more[argv[1]]()
 	}
 	return Main(argv[1:])
 }
@@ -79,8 +75,6 @@ func Main(args []string) int {
 		return relay.Main(args[1:])
 	case "script":
 		return runScript(args[1:])
-	case "acp":
-		return fail(2, errors.New("agents that speak the Agent Client Protocol need cco-box beside cco"))
 	default:
 		return fail(2, fmt.Errorf("unknown command %q", args[0]))
 	}

@@ -52,7 +52,7 @@ func (r *run) attempt(ctx context.Context) ending {
 	defer cancel(nil)
 	a := &attempt{run: r, cancel: cancel}
 	a.doorman.begin()
-	a.heard.decoder = r.agent.Events(event.Start{Before: r.before, Now: time.Now})
+	a.heard.decoder = r.agent.Events(event.Start{Before: r.before, Now: time.Now, Turn: cmd.Turn})
 	r.mu.Lock()
 	r.now = a
 	limit := r.limit
@@ -91,16 +91,22 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 	streams.Go(func() { readLines(out, a.line) })
 	streams.Go(func() { readLines(errs, a.errLine) })
 	e.Stdout, e.Stderr = stdout, stderr
-	err := a.drv.Run(ctx, a.box, e)
+	err := a.start(ctx, e)
 	_, _ = stdout.Close(), stderr.Close()
 	streams.Wait()
+	if d, ok := a.heard.decoder.(*event.ACP); ok && d.Over {
+		err = nil
+	}
 	exit := proc.Code(err)
 	if exit < 0 {
 		exit = 128 + int(syscall.SIGKILL)
 	}
 	last := a.doorman.explain(a.heard.decoder.End(exit))
 	if a.agent.Protocol {
-		a.settleDoor(ctx)
+		// The agent is gone, so that what it asked its model for is on record in a moment.
+		for end := time.Now().Add(interruptTime); !a.door.Settled() && time.Now().Before(end) && ctx.Err() == nil; {
+			time.Sleep(5 * time.Millisecond)
+		}
 		last = a.doorman.judge(last, time.Now)
 	}
 	a.transcript.AddEvent(last)
@@ -110,11 +116,34 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 	return *last.Finished, err
 }
 
-// settleDoor waits until what the agent asked its model for is on record. The agent is gone, so that takes a moment.
-func (a *attempt) settleDoor(ctx context.Context) {
-	for end := time.Now().Add(interruptTime); !a.door.Settled() && time.Now().Before(end) && ctx.Err() == nil; {
-		time.Sleep(5 * time.Millisecond)
+// start runs the program. Where others get a signal, one that is spoken with is asked to end its turn.
+func (a *attempt) start(ctx context.Context, e box.Exec) error {
+	d, ok := a.heard.decoder.(*event.ACP)
+	if !ok {
+		return a.drv.Run(ctx, a.box, e)
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	in, said := io.Pipe()
+	defer func() { _ = in.Close() }()
+	e.Stdin, e.Signals = in, nil
+	go func() {
+		for line := range d.Says {
+			_, _ = said.Write(line) // an error is the program's end
+		}
+		_ = said.Close()
+		time.AfterFunc(2*time.Second, end) // some stay
+	}()
+	go func() {
+		select {
+		case <-a.signals:
+			a.heard.mu.Lock()
+			defer a.heard.mu.Unlock()
+			d.Cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return a.drv.Run(ctx, a.box, e)
 }
 
 func readLines(r io.Reader, each func(line []byte)) {
@@ -134,7 +163,7 @@ func (a *attempt) line(line []byte) {
 	a.heard.mu.Lock()
 	defer a.heard.mu.Unlock()
 	events := a.heard.decoder.Line(line)
-	if !says(events, line) {
+	if t, ok := a.heard.decoder.(*event.ACP); !says(events, line) && (!ok || t.Kept) {
 		a.transcript.AddLine(session.KindOut, line, true)
 	}
 	for _, e := range events {

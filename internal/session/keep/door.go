@@ -27,16 +27,15 @@ type doorman struct {
 
 	mu    sync.Mutex
 	told  map[string]bool
-	model string // why the model can't be reached at present
-	asked bool   // the agent has asked its model in this attempt
-	last  broker.Entry
+	model string       // why the model can't be reached at present
+	last  broker.Entry // of a request to the agent's model in this attempt, zero before the first
 }
 
 // begin is the begin of an attempt.
 func (m *doorman) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked = false
+	m.last = broker.Entry{}
 }
 
 // judge takes the word of an agent for the end of its turn only if the last answer of its model was one. Such agents
@@ -44,21 +43,21 @@ func (m *doorman) begin() {
 func (m *doorman) judge(e event.Event, now func() time.Time) event.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e.Finished == nil || e.Finished.Asked {
-		return e
-	}
-	f := *e.Finished
+	var words string
 	switch l := m.last; {
-	case !m.asked && f.Outcome == event.OK:
-		f = f.Judged("it ended its turn and its model has never answered it, see `cco box net log "+m.session+"`", 0, now)
-	case !m.asked:
+	case e.Finished == nil || e.Finished.Asked || !l.Billed && e.Finished.Outcome != event.OK,
+		l.Billed && l.Decision == broker.Allowed && l.Status < 300:
+		return e
+	case !l.Billed:
+		words = "it ended its turn and its model has never answered it, see `cco box net log " + m.session + "`"
 	case l.Decision == broker.Limited:
-		f = f.Judged("the "+event.SpendLimit, 0, now)
+		words = "the " + event.SpendLimit
 	case l.Decision != broker.Allowed:
-		f = f.Judged("its model did not answer: "+l.Error+l.Reason, l.Status, now)
-	case l.Status >= 300:
-		f = f.Judged(fmt.Sprintf("its model answered with status %d", l.Status), l.Status, now)
+		words = "its model did not answer: " + l.Error + l.Reason
+	default:
+		words = fmt.Sprintf("its model answered with status %d", l.Status)
 	}
+	f := e.Finished.Judged(words, m.last.Status, now)
 	e.Finished = &f
 	return e
 }
@@ -68,7 +67,7 @@ func (m *doorman) entry(e broker.Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e.Billed && e.Error != broker.ClientGone {
-		m.asked, m.last = true, e
+		m.last = e
 	}
 	switch {
 	case e.Kind == broker.KindModel && e.Decision == broker.Allowed:
@@ -79,7 +78,7 @@ func (m *doorman) entry(e broker.Entry) {
 		m.model = e.Error
 		m.once(session.KindDoor, e.Error)
 	case e.Decision == broker.Refused && (slices.Contains(m.agent.Chatter, e.Allow) ||
-		!m.asked && slices.Contains(m.agent.Early, e.Allow)):
+		!m.last.Billed && slices.Contains(m.agent.Early, e.Allow)):
 		m.once(session.KindNote, "refused, and harmless: what "+m.agent.Name+" asks for by itself, for updates and telemetry")
 	case e.Decision == broker.Refused && e.Allow != "":
 		m.once(session.KindDoor, fmt.Sprintf("a connection was refused: %s; `cco box net allow %s --box %s` would allow it",

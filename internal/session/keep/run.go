@@ -119,12 +119,11 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	}
 	r.idle = &stopwatch{limit: idle, expired: func() { r.stop(errIdle) }}
 	r.total = &stopwatch{limit: k.order.Timeout, expired: func() { r.stop(errTimedOut) }}
-	program, binds := k.program, k.binds
-	r.binds = binds
+	r.binds = k.binds
 	r.task = agent.Task{
 		Plan: k.planPath(), Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
 		Home: k.place.Home, State: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: r.guard.rules,
-		Program: program, Door: r.door.Address(), Token: r.door.Token(), Prompt: k.order.Prompt, NewSession: newUUID(),
+		Program: k.program, Door: r.door.Address(), Token: r.door.Token(), Prompt: k.order.Prompt, NewSession: newUUID(),
 		Servers: k.order.Servers,
 	}
 	if k.order.Again && k.rec.CLISession != "" && !k.order.Fresh {
