@@ -98,5 +98,6 @@ func (s *Store) EndPhase(ctx context.Context, p Phase, seen []string, inAnyCase 
 	if err != nil {
 		return false, fmt.Errorf("end phase %s: %w", p.ID, err)
 	}
+	s.changed()
 	return unread, nil
 }

@@ -61,6 +61,7 @@ func (s *Store) SavePhase(ctx context.Context, p Phase) error {
 	if err := inTx(ctx, s.db, func(tx *sql.Tx) error { return s.savePhase(ctx, tx, p) }); err != nil {
 		return fmt.Errorf("record phase %s: %w", p.ID, err)
 	}
+	s.changed()
 	return nil
 }
 
@@ -156,6 +157,7 @@ func (s *Store) RemovePhase(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("forget phase %s: %w", id, err)
 	}
+	s.changed()
 	return nil
 }
 

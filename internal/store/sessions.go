@@ -113,6 +113,7 @@ func (s *Store) AddSession(ctx context.Context, v Session) error {
 	if err != nil {
 		return fmt.Errorf("record session %s: %w", v.ID, err)
 	}
+	s.changed()
 	return nil
 }
 
@@ -161,21 +162,6 @@ func (s *Store) list(ctx context.Context, box string) (list []Session, err error
 	return list, rows.Err()
 }
 
-// Changes prepares to look again and again whether anything has happened: the number is another when a session or a
-// phase of this machine's was changed. What they cost does not count.
-func (s *Store) Changes(ctx context.Context) (look func() (int, error), done func() error, err error) {
-	query, err := s.db.PrepareContext(ctx, `SELECT n FROM changes`)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look at sessions: %w", err)
-	}
-	return func() (n int, err error) {
-		if err := query.QueryRowContext(ctx).Scan(&n); err != nil {
-			return 0, fmt.Errorf("look at sessions: %w", err)
-		}
-		return n, nil
-	}, query.Close, nil
-}
-
 // UpdateSession changes a session in one transaction. If change gives an error, nothing is written.
 func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Session) error) (v Session, err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
@@ -198,6 +184,7 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 	if err != nil {
 		return v, err
 	}
+	s.changed()
 	// As it would be read, because its times are compared with later reads.
 	for _, t := range []*time.Time{&v.Started, &v.Finished, &v.Pulled, &v.Asked} {
 		*t = unstamp(stamp(*t))
@@ -207,6 +194,7 @@ func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Sessi
 
 // RemoveSessions forgets sessions, after their last traces on disk are gone.
 func (s *Store) RemoveSessions(ctx context.Context, ids ...string) error {
+	defer s.changed()
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		for _, id := range ids {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE id = ?`, id); err != nil {

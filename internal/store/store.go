@@ -22,7 +22,8 @@ var migrations embed.FS
 
 // Store is shared by every cco process on the same data directory.
 type Store struct {
-	db *sql.DB
+	db   *sql.DB
+	path string
 }
 
 // patience is how long a process waits for others that have the database.
@@ -45,7 +46,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	s := &Store{db: db}
+	s := &Store{db: db, path: path}
 	if err := s.begin(ctx); err != nil {
 		_ = db.Close()
 		if is(err, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL) {
@@ -71,6 +72,23 @@ func private(path string) error {
 		return os.Chmod(path, 0o600)
 	}
 	return nil
+}
+
+// Changed is when a session or a phase of this machine's was last changed, as far as one look at a file says: a process
+// that was killed may not have said so. What they cost does not count.
+func (s *Store) Changed() (at time.Time) {
+	if info, err := os.Stat(s.path + ".changed"); err == nil {
+		at = info.ModTime()
+	}
+	return at
+}
+
+// changed tells those who look. They read everything now and then in any case, so that it may fail.
+func (s *Store) changed() {
+	if private(s.path+".changed") == nil {
+		now := time.Now()
+		_ = os.Chtimes(s.path+".changed", now, now)
+	}
 }
 
 // Close closes the database.

@@ -59,11 +59,6 @@ const frames = 25
 // show draws the list until it is left, and gives the command that it was left for, if any.
 func show(ctx context.Context, a *app.App, s *session.Service, m *model) (*command, error) {
 	m.leave = nil
-	look, done, err := s.Store.Changes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = done() }()
 	drawn, stop := context.WithCancel(ctx)
 	defer stop()
 	p := tea.NewProgram(m, tea.WithContext(drawn), tea.WithInput(a.IO.In), tea.WithOutput(a.IO.Out),
@@ -71,9 +66,9 @@ func show(ctx context.Context, a *app.App, s *session.Service, m *model) (*comma
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		watch(drawn, s, look, func(st state) { p.Send(st) })
+		watch(drawn, s, func(st state) { p.Send(st) })
 	}()
-	_, err = p.Run()
+	_, err := p.Run()
 	stop()
 	<-watched
 	if ctx.Err() != nil {
@@ -150,32 +145,28 @@ const (
 )
 
 // watch sends the state whenever it has changed.
-func watch(ctx context.Context, s *session.Service, changes func() (int, error), send func(state)) {
+func watch(ctx context.Context, s *session.Service, send func(state)) {
 	tick := time.NewTicker(glance)
 	defer tick.Stop()
-	var at, hidden time.Time
-	count, unwatched := 0, 0
+	var at, changed, hidden time.Time
+	unwatched := 0
 	left, last := burst, time.Now()
 	for ctx.Err() == nil {
 		now := time.Now()
 		left, last = min(burst, left+now.Sub(last)/share), now
-		if left > 0 {
-			n, err := changes()
-			later := modified(filepath.Join(s.Data, "later.json"))
-			due := now.Sub(at) >= look
-			if err != nil || n != count || !later.Equal(hidden) || due {
-				count, hidden = n, later
-				if due {
-					at = now
-				}
-				st, err := read(ctx, s, due)
-				if !due {
-					st.unwatched = unwatched
-				}
-				st.err, unwatched = err, st.unwatched
-				send(st)
-				left -= time.Since(now)
+		change, later, due := s.Store.Changed(), modified(filepath.Join(s.Data, "later.json")), now.Sub(at) >= look
+		if left > 0 && (due || !change.Equal(changed) || !later.Equal(hidden)) {
+			changed, hidden = change, later
+			if due {
+				at = now
 			}
+			st, err := read(ctx, s, due)
+			if !due {
+				st.unwatched = unwatched
+			}
+			st.err, unwatched = err, st.unwatched
+			send(st)
+			left -= time.Since(now)
 		}
 		select {
 		case <-ctx.Done():
