@@ -140,7 +140,7 @@ const (
 
 // Reading takes at most this part of the time in the long run, and at most burst at once.
 const (
-	share = 60
+	share = 50
 	burst = 100 * time.Millisecond
 )
 
