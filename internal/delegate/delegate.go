@@ -151,12 +151,12 @@ func (d *desk) delegate(ctx context.Context, in task) (result, error) {
 	defer d.mu.Unlock()
 	live := 0
 	for id := range d.mine {
-		if v, err := d.s.Get(ctx, id); err == nil && v.Live() {
+		if v, err := d.s.Get(ctx, id); err == nil && (v.Live() || v.Question != "") { // answers would bring it back
 			live++
 		}
 	}
 	if live >= maxLive {
-		return result{}, fmt.Errorf("no more than %d sessions can be at work: wait for one", maxLive)
+		return result{}, fmt.Errorf("no more than %d sessions can be at work or ask something: wait for one", maxLive)
 	}
 	rec, err := d.app.Push(ctx, d.s, cfg, o, app.PlainBox)
 	if err != nil {

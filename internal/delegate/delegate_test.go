@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/programs"
+	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/viewtest"
 )
 
@@ -224,6 +225,48 @@ func TestAnAgentReachesOnlyItsOwn(t *testing.T) {
 	got := h.call("delegate", map[string]any{"task": "one more"})
 	if !got.wrong || !strings.Contains(inside(t, got), "wait") {
 		t.Errorf("a fifth: %+v", got)
+	}
+}
+
+// Guards against more of them at work than there may be: one that has ended with a question holds its place. One that
+// a limit has paused is no question, and nothing but the user gets it further.
+func TestAnAnswerIsForQuestionsAlone(t *testing.T) {
+	r := newRig(t)
+	h := start(t, r)
+	s := must.Get(store.Open(t.Context(), filepath.Join(r.Data(), "cco.db")))(t)
+	defer func() { _ = s.Close() }()
+	becomes := func(id string, state store.State, question string) {
+		_ = must.Get(s.UpdateSession(t.Context(), id, func(v *store.Session) error {
+			v.State, v.Question, v.Reason = state, question, "the limit of a run is reached"
+			return nil
+		}))(t)
+	}
+	var ids []string
+	for range 4 {
+		ids = append(ids, h.delegate("echo x >> x.txt"))
+	}
+	for _, id := range ids {
+		h.await(id)
+		becomes(id, store.Waiting, "Which colour?")
+	}
+	if got := h.call("delegate", map[string]any{"task": "one more"}); !got.wrong {
+		t.Errorf("a fifth: %+v", got)
+	}
+	becomes(ids[0], store.Paused, "")
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+	}{{"answer", map[string]any{"text": "yes"}}, {"delegate", map[string]any{"task": "go on"}}} {
+		c.args["session"] = ids[0]
+		if got := h.call(c.tool, c.args); !got.wrong {
+			t.Errorf("%s gets a session past its limit: %+v", c.tool, got)
+		}
+	}
+	if got := h.call("take", map[string]any{"session": ids[0]}); got.State != "pending" {
+		t.Errorf("take: %+v", got)
+	}
+	if got := h.call("status", map[string]any{"session": ids[0]}); !strings.Contains(got.Note, "Only the user") {
+		t.Errorf("status: %+v", got)
 	}
 }
 
