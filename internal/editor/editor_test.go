@@ -93,13 +93,18 @@ func TestAPromptIsATurnWhoseWorkIsOffered(t *testing.T) {
 	}
 	before := r.Run("git", "rev-parse", "main")
 
-	// The next prompt goes on in the same workspace. A no leaves the work at its ref.
+	// The next prompt goes on in the same workspace. A no leaves the work at its ref. The question is a call whose name
+	// no agent can have guessed, so that none has put words of its own into it.
 	c.ask = choose("reject_once")
 	c.turn(id, does("cat one.txt && echo two > two.txt"))
 	if after := r.Run("git", "rev-parse", "main"); after != before {
 		t.Error("a no moved the branch")
 	}
 	r.Run("git", "cat-file", "-e", "refs/cco/"+id+":two.txt")
+	call := regexp.MustCompile(`"toolCallId":"[A-Z2-7]{26}"`)
+	if asked := c.questions(); call.FindString(asked[0]) == "" || call.FindString(asked[0]) == call.FindString(asked[1]) {
+		t.Errorf("asked: %q", asked)
+	}
 	if list := r.Run("cco", "attention"); !strings.Contains(list, id) {
 		t.Errorf("it does not wait for a person:\n%s", list)
 	}
@@ -188,6 +193,18 @@ func TestWorkThatOverlapsStaysAtItsRef(t *testing.T) {
 	r.Run("git", "checkout", "-q", "main")
 	c.turn(id, "/take")
 	r.Run("git", "cat-file", "-e", "main:more.txt")
+
+	// Nor one that the user leaves while they are asked.
+	asks.ask = func(method string, params json.RawMessage) any {
+		r.Run("git", "checkout", "-q", "other")
+		return choose("allow_once")(method, params)
+	}
+	last := asks.hello(r.Path("repo"), nil)
+	asks.turn(last, commits("last.txt"))
+	if out, err := r.Try("git", "cat-file", "-e", "main:last.txt"); err == nil || len(asks.questions()) != 1 {
+		t.Errorf("the branch moved: %s\n%s", out, asks.words())
+	}
+	r.Run("git", "cat-file", "-e", "refs/cco/"+last+":last.txt")
 }
 
 // A turn that is cancelled keeps its work, and the conversation goes on.

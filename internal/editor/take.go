@@ -52,8 +52,8 @@ func (t *talk) leaves(ctx context.Context, r session.PullResult) (bool, error) {
 		return true, err
 	}
 	const yes = "Take it"
-	got, err := t.permit(ctx, "take", fmt.Sprintf("Take %s into %s?", came(r), safetext.Line(r.Branch)), yes)
-	return got != yes, err
+	got, err := t.permit(ctx, fmt.Sprintf("Take %s into %s?", came(r), safetext.Line(r.Branch)), yes)
+	return got != yes || t.away(ctx, r.Branch), err
 }
 
 // came counts what came.
@@ -90,13 +90,18 @@ func (t *talk) pullOptions(ctx context.Context, rec store.Session) (o session.Pu
 		return o, err
 	}
 	o = app.PullOptions(cfg, t.app.Dir)
+	o.Stay = t.away(ctx, rec.Branch)
+	return o, nil
+}
+
+// away says that the editor shows another branch.
+func (t *talk) away(ctx context.Context, branch string) bool {
 	repo, err := t.app.OpenRepo(ctx, t.top)
 	if err != nil {
-		return o, err
+		return true
 	}
 	head, err := repo.Head(ctx)
-	o.Stay = err != nil || head.Branch != rec.Branch
-	return o, nil
+	return err != nil || head.Branch != branch
 }
 
 // pull brings the work of a turn: into its branch, or to its ref.

@@ -3,6 +3,7 @@ package editor
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -299,7 +300,7 @@ func (t *talk) ask(ctx context.Context, rec store.Session) (answer string, err e
 			answer, _ = got.Accept.Content["answer"].(string)
 		}
 	} else {
-		answer, err = t.permit(ctx, "question", "The agent asks: "+safetext.Fit(safetext.Line(rec.Question), maxTitle),
+		answer, err = t.permit(ctx, "The agent asks: "+safetext.Fit(safetext.Line(rec.Question), maxTitle),
 			"Yes.", "No.")
 	}
 	if err == nil && answer == "" {
@@ -309,8 +310,8 @@ func (t *talk) ask(ctx context.Context, rec store.Session) (answer string, err e
 }
 
 // permit asks for one of several choices by the protocol's request for permission; "" is none of them. What an editor
-// may be told to allow always must never be asked in this way.
-func (t *talk) permit(ctx context.Context, what, title string, choices ...string) (string, error) {
+// may be told to allow always must never be asked in this way. No call of the agent's has the name that this one has.
+func (t *talk) permit(ctx context.Context, title string, choices ...string) (string, error) {
 	var options []sdk.PermissionOption
 	for i, c := range append(choices, "Not now") {
 		o := sdk.PermissionOption{OptionId: sdk.PermissionOptionId(c), Name: c, Kind: sdk.PermissionOptionKindRejectOnce}
@@ -321,7 +322,7 @@ func (t *talk) permit(ctx context.Context, what, title string, choices ...string
 	}
 	got, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.conn, ctx, sdk.ClientMethodSessionRequestPermission,
 		sdk.RequestPermissionRequest{SessionId: sdk.SessionId(t.id), Options: options, ToolCall: sdk.ToolCallUpdate{
-			ToolCallId: sdk.ToolCallId("cco-" + what), Title: &title, Kind: sdk.Ptr(sdk.ToolKindOther),
+			ToolCallId: sdk.ToolCallId(rand.Text()), Title: &title, Kind: sdk.Ptr(sdk.ToolKindOther),
 			Status: sdk.Ptr(sdk.ToolCallStatusPending)}})
 	if err != nil || got.Outcome.Selected == nil {
 		return "", err
