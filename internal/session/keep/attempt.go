@@ -94,6 +94,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 	err := a.start(ctx, e)
 	_, _ = stdout.Close(), stderr.Close()
 	streams.Wait()
+	a.heard.mu.Lock() // a cancel may be under way
 	if d, ok := a.heard.decoder.(*event.ACP); ok && d.Over {
 		err = nil
 	}
@@ -102,6 +103,7 @@ func (a *attempt) headless(ctx context.Context, e box.Exec) (event.Finished, err
 		exit = 128 + int(syscall.SIGKILL)
 	}
 	last := a.doorman.explain(a.heard.decoder.End(exit))
+	a.heard.mu.Unlock()
 	if a.agent.Protocol {
 		// The agent is gone, so that what it asked its model for is on record in a moment.
 		for end := time.Now().Add(interruptTime); !a.door.Settled() && time.Now().Before(end) && ctx.Err() == nil; {
