@@ -93,7 +93,8 @@ func (s Spec) Adapter() (Adapter, error) {
 		r.Programs = []string{s.ACP[0]}
 	}
 	if len(s.NPM) > 0 {
-		r.Package = roster.Package{Node: nodeOfACP, Programs: []string{roster.Linked + s.ACP[0]}}
+		// Most packages are written for this Node.
+		r.Package = roster.Package{Node: 22, Programs: []string{roster.Linked + s.ACP[0]}}
 	}
 	for i, pkg := range s.NPM {
 		m := npmPackage().FindStringSubmatch(pkg)
@@ -114,9 +115,6 @@ func (s Spec) Adapter() (Adapter, error) {
 	}
 	return Adapter{Row: r, Command: s.command, Events: event.NewACP, Protocol: true}, nil
 }
-
-// nodeOfACP is the Node that stands beside agents which settings name: npm packages are written for one.
-const nodeOfACP = 22
 
 // over fills in what a row does not say.
 func (s Spec) over(p Spec) Spec {

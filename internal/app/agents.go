@@ -11,7 +11,6 @@ import (
 	"github.com/cco-dev/cco/internal/agent/install"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/broker"
-	"github.com/cco-dev/cco/internal/config"
 	"github.com/cco-dev/cco/internal/session"
 )
 
@@ -35,24 +34,11 @@ type Missing struct {
 }
 
 // OwnAgents are the agents of the user's settings, beside cco's own.
-func (a *App) OwnAgents() (agent.Own, error) {
+func (a *App) OwnAgents() (own agent.Own, err error) {
 	cfg, err := a.ConfigIn("")
 	if err != nil {
 		return nil, err
 	}
-	return ownAgents(cfg)
-}
-
-// FindAgent finds an agent of cco's or of the user's settings.
-func (a *App) FindAgent(name string) (agent.Adapter, error) {
-	own, err := a.OwnAgents()
-	if err != nil {
-		return agent.Adapter{}, err
-	}
-	return own.Find(name)
-}
-
-func ownAgents(cfg config.Config) (own agent.Own, err error) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
 		s := cfg.Agents[name]
 		ad, err := agent.Spec{Name: name, NPM: s.NPM, ACP: s.ACP, Provider: s.Provider, Env: s.Env, Files: s.Files,
@@ -63,6 +49,15 @@ func ownAgents(cfg config.Config) (own agent.Own, err error) {
 		own = append(own, ad)
 	}
 	return own, nil
+}
+
+// FindAgent finds an agent of cco's or of the user's settings.
+func (a *App) FindAgent(name string) (agent.Adapter, error) {
+	own, err := a.OwnAgents()
+	if err != nil {
+		return agent.Adapter{}, err
+	}
+	return own.Find(name)
 }
 
 // Agents are all agents as they are on this machine.

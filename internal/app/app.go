@@ -133,7 +133,7 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	agents, err := ownAgents(cfg)
+	agents, err := a.OwnAgents()
 	if err != nil {
 		return nil, nil, err
 	}

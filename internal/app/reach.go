@@ -120,7 +120,7 @@ func (a *App) Reach(_ context.Context, cfg config.Config, name string) (Reachabl
 	if mode == broker.ModeNone {
 		return l, nil
 	}
-	agents, err := ownAgents(cfg)
+	agents, err := a.OwnAgents()
 	if err != nil {
 		return l, err
 	}

@@ -60,7 +60,7 @@ type Config struct {
 // OwnAgent is an agent of the user's own that speaks the Agent Client Protocol.
 type OwnAgent struct {
 	ACP      []string          `toml:"acp"` // what is started
-	Env      map[string]string `toml:"env" as:"named"`
+	Env      map[string]string `toml:"env"`
 	Files    map[string]string `toml:"files"`
 	Mode     string            `toml:"mode"`
 	Model    string            `toml:"model"`

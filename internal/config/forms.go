@@ -109,7 +109,6 @@ func forms() map[string]form {
 		"label":     readBy(asLabel),
 		"labels":    readBy(asLabels),
 		"model key": showing(readAt(asKey), tableOf[Key]),
-		"named":     showing(readBy(asVariables), textTable),
 		"tokens":    showing(parsedBy(tokenDigits, ParseTokens), tokenText).orElse(None),
 		"url":       readBy(asURL),
 		"variable":  readBy(asVariable),

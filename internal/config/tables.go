@@ -138,13 +138,6 @@ func asAgents(value any, home string) (map[string]OwnAgent, error) {
 }
 
 func asTextTable(value any) (map[string]string, error) {
-	return asTable(value, func(name string) bool { return name != "" })
-}
-
-// asVariables reads a table from the names of variables to their values.
-func asVariables(value any) (map[string]string, error) { return asTable(value, envName().MatchString) }
-
-func asTable(value any, named func(string) bool) (map[string]string, error) {
 	table, ok := value.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("want a table, not %s", kind(value))
@@ -152,7 +145,7 @@ func asTable(value any, named func(string) bool) (map[string]string, error) {
 	texts := map[string]string{}
 	for name, v := range table {
 		s, ok := v.(string)
-		if !ok || !named(name) {
+		if !ok || name == "" {
 			return nil, fmt.Errorf("%q: want a name and a string", name)
 		}
 		texts[name] = s

@@ -101,20 +101,13 @@ func quote(text string, most int) *quoted {
 	return &quoted{warning, fmt.Sprintf("<<<%s\n%s\n%s>>>", mark, safetext.Text(safetext.Cut(text, most)), mark)}
 }
 
-// refused is an error for the host's agent. The words of an error may have come from a box.
-func refused(err error) result {
-	return result{State: "refused", Note: "cco refuses this or could not do it.", Untrusted: quote(err.Error(), maxWords)}
-}
-
-var errNotMine = errors.New("this server has started no such session; delegate gives their names")
-
 // own finds a session that was started here.
 func (d *desk) own(ctx context.Context, id string) (store.Session, error) {
 	d.mu.Lock()
 	mine := d.mine[id]
 	d.mu.Unlock()
 	if !mine {
-		return store.Session{}, errNotMine
+		return store.Session{}, errors.New("this server has started no such session; delegate gives their names")
 	}
 	return d.s.Get(ctx, id)
 }
@@ -197,7 +190,7 @@ func (d *desk) status(ctx context.Context, in asked) (result, error) {
 	}
 	words := v.Question
 	if v.State != store.Waiting {
-		words, err = d.s.Looking().LastWords(ctx, v.ID)
+		words, _, err = d.s.HandOff().LastWords(ctx, v.ID)
 		words = strings.TrimSpace(v.Reason + "\n\n" + words)
 	}
 	return result{Session: v.ID, State: string(v.State), Note: cmp.Or(notes[v.State], "It is at work."), Cost: v.Spent.Cost,

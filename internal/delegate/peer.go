@@ -27,13 +27,12 @@ func (d *desk) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	add(server, "answer", "Answer the question of a session's agent.", d.answer)
 	add(server, "diff", "Show what a session that has ended has changed, in parts.", d.diff)
 	add(server, "take", "Ask the user to take a session's work into their branch.", d.take)
-	return server.Run(ctx, &mcp.IOTransport{Reader: rpc.Bound(in, out), Writer: open{out}})
+	lines := rpc.Bound(in, out)
+	return server.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: struct {
+		io.Writer
+		io.Closer
+	}{out, lines}})
 }
-
-// open is a writer that others close.
-type open struct{ io.Writer }
-
-func (open) Close() error { return nil }
 
 // add adds a tool. Its result is words for a model and the same as data.
 func add[In any](server *mcp.Server, name, about string, do func(context.Context, In) (result, error)) {
@@ -57,7 +56,9 @@ func add[In any](server *mcp.Server, name, about string, do func(context.Context
 		error) {
 		r, err := do(ctx, in)
 		if err != nil {
-			return &mcp.CallToolResult{IsError: true}, refused(err), nil
+			r.State, r.Note = "refused", "cco refuses this or could not do it."
+			r.Untrusted = quote(err.Error(), maxWords) // it may have words of a box's
+			return &mcp.CallToolResult{IsError: true}, r, nil
 		}
 		return nil, r, nil
 	})

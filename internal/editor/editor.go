@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -41,13 +42,13 @@ type Options struct {
 
 // server is one editor.
 type server struct {
-	app *app.App
-	o   Options
+	app   *app.App
+	o     Options
+	forms atomic.Bool // it can ask for more than a yes
 
 	mu    sync.Mutex // of what follows
 	conn  *sdk.Connection
 	talks map[sdk.SessionId]*talk
-	forms bool // it can ask for more than a yes
 }
 
 // Serve speaks with an editor until it hangs up. Agents that are at work then go on in their boxes.
@@ -135,10 +136,8 @@ type bad struct{ error }
 
 // initialize says what we can. Keys are the door's: there is nothing to log in to.
 func (s *server) initialize(in sdk.InitializeRequest) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	can := in.ClientCapabilities.Elicitation
-	s.forms = can != nil && can.Form != nil
+	s.forms.Store(can != nil && can.Form != nil)
 	return sdk.InitializeResponse{
 		ProtocolVersion:   sdk.ProtocolVersionNumber,
 		AgentInfo:         &sdk.Implementation{Name: "cco", Title: sdk.Ptr("cco"), Version: s.o.Version},
@@ -197,21 +196,20 @@ func (s *server) begin(ctx context.Context, dir, id string, servers []sdk.McpSer
 func allowed(servers []sdk.McpServer, named config.Editor) (list event.Servers, refused []string) {
 	list = event.Servers{}
 	for _, m := range servers {
-		switch {
-		case m.Stdio == nil:
+		switch w := m.Stdio; {
+		case w == nil:
 			refused = append(refused, "one that is an address")
-			continue
-		case !slices.Contains(named.Servers, m.Stdio.Name):
-			refused = append(refused, m.Stdio.Name)
-			continue
-		}
-		w := event.Server{Command: m.Stdio.Command, Args: append([]string{}, m.Stdio.Args...), Env: map[string]string{}}
-		for _, v := range m.Stdio.Env {
-			if slices.Contains(named.Variables, v.Name) {
-				w.Env[v.Name] = v.Value
+		case !slices.Contains(named.Servers, w.Name):
+			refused = append(refused, w.Name)
+		default:
+			env := map[string]string{}
+			for _, v := range w.Env {
+				if slices.Contains(named.Variables, v.Name) {
+					env[v.Name] = v.Value
+				}
 			}
+			list[w.Name] = event.Server{Command: w.Command, Args: append([]string{}, w.Args...), Env: env}
 		}
-		list[m.Stdio.Name] = w
 	}
 	return list, refused
 }

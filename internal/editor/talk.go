@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -38,8 +39,7 @@ type talk struct {
 	opened   bool       // what the user should know first was said
 	answered time.Time  // when the question was asked whose answer the agent has
 
-	mu   sync.Mutex
-	stop context.CancelFunc // of the turn under way
+	stop atomic.Pointer[context.CancelFunc] // of the last turn
 }
 
 // open finds the session of a conversation, or draws an id for a new one.
@@ -83,10 +83,8 @@ func (t *talk) say(ctx context.Context, format string, args ...any) error {
 
 // cancel ends the turn under way. Its work is kept.
 func (t *talk) cancel() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.stop != nil {
-		t.stop()
+	if stop := t.stop.Load(); stop != nil {
+		(*stop)()
 	}
 }
 
@@ -98,9 +96,7 @@ func (t *talk) prompt(ctx context.Context, text string) (stop sdk.StopReason, er
 	defer t.busy.Unlock()
 	turn, end := context.WithCancel(ctx)
 	defer end()
-	t.mu.Lock()
-	t.stop = end
-	t.mu.Unlock()
+	t.stop.Store(&end)
 	if err := t.greet(turn); err != nil {
 		return "", err
 	}
@@ -139,24 +135,19 @@ func (t *talk) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	notes := ""
+	var list []sdk.SessionUpdate
 	if len(dirty) > 0 {
-		notes = "The agent works on what is committed and can't see your uncommitted changes, nor what you have not " +
-			"saved: " + git.Quote(strings.Join(dirty, ", ")) + ".\n\n"
+		list = append(list, words("The agent works on what is committed and can't see your uncommitted changes, nor what "+
+			"you have not saved: "+git.Quote(strings.Join(dirty, ", "))+".\n\n"))
 	}
 	if len(t.refused) > 0 {
-		notes += "MCP servers of your editor that your setting editor.servers does not name are not started: " +
-			safetext.Cut(strings.Join(t.refused, ", "), maxTitle) + ".\n\n"
-	}
-	if notes != "" {
-		if err := t.tell(ctx, words(notes)); err != nil {
-			return err
-		}
+		list = append(list, words("MCP servers of your editor that your setting editor.servers does not name are not "+
+			"started: "+safetext.Cut(strings.Join(t.refused, ", "), maxTitle)+".\n\n"))
 	}
 	t.opened = true
-	return t.tell(ctx, sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{
+	return t.tell(ctx, append(list, sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{
 		AvailableCommands: []sdk.AvailableCommand{
-			{Name: "take", Description: "bring the session's work into your branch, if nothing in it needs your consent"}}}})
+			{Name: "take", Description: "bring the session's work into your branch, if nothing in it needs your consent"}}}})...)
 }
 
 // turn is one turn until the agent has ended: a new session, the next run of one, or the answer to its question.
@@ -287,10 +278,7 @@ func (t *talk) ask(ctx context.Context, rec store.Session) (answer string, err e
 	if err := t.say(ctx, "The agent asks: %s", rec.Question); err != nil {
 		return "", err
 	}
-	t.server.mu.Lock()
-	forms := t.forms
-	t.server.mu.Unlock()
-	if forms {
+	if t.forms.Load() {
 		var got sdk.UnstableCreateElicitationResponse
 		got, err = sdk.SendRequest[sdk.UnstableCreateElicitationResponse](t.conn, ctx, sdk.ClientMethodElicitationCreate,
 			map[string]any{"sessionId": t.id, "mode": "form", "message": rec.Question, "requestedSchema": map[string]any{

@@ -17,10 +17,8 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// words and thought are what the agent, or cco in its place, says.
+// words are what the agent, or cco in its place, says.
 func words(text string) sdk.SessionUpdate { return sdk.UpdateAgentMessageText(safetext.Text(text)) }
-
-func thought(text string) sdk.SessionUpdate { return sdk.UpdateAgentThoughtText(safetext.Text(text)) }
 
 // Calls that are told of are remembered, and entries of a plan told, so many; longer titles are cut.
 const (
@@ -81,7 +79,7 @@ func (t *teller) say(kind event.Kind, text string, apart bool) []sdk.SessionUpda
 	if kind == event.KindText {
 		return []sdk.SessionUpdate{words(text)}
 	}
-	return []sdk.SessionUpdate{thought(text)}
+	return []sdk.SessionUpdate{sdk.UpdateAgentThoughtText(safetext.Text(text))}
 }
 
 // agent gives the updates for what the agent did.

@@ -72,7 +72,7 @@ func (s HandOff) Take(ctx context.Context, t Turn) (Taken, error) {
 		if err != nil {
 			return Taken{Session: rec}, err
 		}
-		answer, last, err := s.lastWords(ctx, id)
+		answer, last, err := s.LastWords(ctx, id)
 		return Taken{Session: rec, Answer: answer, Spent: rec.Spent.Sub(order.Before), Transient: last.Transient}, err
 	}
 }
@@ -238,14 +238,8 @@ func (s HandOff) newLook(ctx context.Context, id string, t Turn) (store.Session,
 // maxWords bounds what is kept of an agent's last words.
 const maxWords = 256 << 10
 
-// LastWords is what a session's agent said last.
-func (s Looking) LastWords(ctx context.Context, id string) (string, error) {
-	words, _, err := s.HandOff().lastWords(ctx, id)
-	return words, err
-}
-
-// lastWords is what the agent said last, after its last tool, and how it says that it ended.
-func (s HandOff) lastWords(ctx context.Context, id string) (words string, last event.Finished, err error) {
+// LastWords is what the agent said last, after its last tool, and how it says that it ended.
+func (s HandOff) LastWords(ctx context.Context, id string) (words string, last event.Finished, err error) {
 	var said strings.Builder
 	final := ""
 	err = s.Events(ctx, id, false, func(e Event) error {

@@ -22,8 +22,8 @@ type ACP struct {
 	words   strings.Builder // of the message that is under way
 	thinks  bool            // it is a thought
 	text    string          // the last message
-	calls   names           // by id
-	told    names           // those that were told
+	calls   names           // by id, that are not told yet
+	told    names           // the others that have not ended
 	stop    string          // why the turn ended, in the protocol's words
 	failure string
 	asked   bool
@@ -32,7 +32,12 @@ type ACP struct {
 // NewACP begins a turn.
 func NewACP(s Start) Decoder {
 	a := &ACP{start: s, turn: *s.Turn, Says: make(chan []byte, 1024), calls: names{}, told: names{}}
-	a.begin()
+	a.ask("initialize", object{"protocolVersion": 1, "clientInfo": object{"name": "cco", "version": "1"},
+		// Its own tools work in the box. What it asks a person reaches one.
+		"clientCapabilities": object{"fs": object{"readTextFile": false, "writeTextFile": false}, "terminal": false,
+			"elicitation": object{"form": object{}}}})
+	a.session = s.Turn.Resume
+	a.next()
 	return a
 }
 
@@ -121,20 +126,17 @@ func (a *ACP) flush() []Event {
 // call tells a call once, when its input is known, and its end.
 func (a *ACP) call(u acpUpdate) (told []Event) {
 	ended := u.Status == "completed" || u.Status == "failed"
-	name, begun := a.calls[clipName(u.ID)]
-	if u.Kind == "tool_call" && !begun {
+	if u.Kind == "tool_call" && a.told[clipName(u.ID)] == "" {
 		a.calls.put(u.ID, u.tool())
-		name, begun = u.tool(), true
 	}
-	if begun && a.told[clipName(u.ID)] == "" && (len(u.Input) > 2 || ended || u.Status == "in_progress") {
-		e := Event{Kind: KindToolCall, ID: clipName(u.ID), Tool: name}
+	if a.calls[clipName(u.ID)] != "" && (len(u.Input) > 2 || ended || u.Status == "in_progress") {
+		e := Event{Kind: KindToolCall, ID: clipName(u.ID), Tool: a.calls.take(u.ID)}
 		e.Input, e.Cut = clipInput(u.input())
-		a.told.put(u.ID, name)
+		a.told.put(u.ID, e.Tool)
 		told = append(told, e)
 	}
 	if ended {
-		a.told.take(u.ID)
-		told = append(told, Event{Kind: KindToolResult, ID: clipName(u.ID), Tool: a.calls.take(u.ID), Text: clip(u.result()),
+		told = append(told, Event{Kind: KindToolResult, ID: clipName(u.ID), Tool: a.told.take(u.ID), Text: clip(u.result()),
 			IsError: u.Status == "failed"})
 	}
 	return told

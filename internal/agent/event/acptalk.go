@@ -116,15 +116,6 @@ func (a *ACP) next() {
 	a.say(object{"id": a.id, "method": a.asks[0].method, "params": a.asks[0].params})
 }
 
-func (a *ACP) begin() {
-	a.session = a.turn.Resume
-	a.asks = []acpAsk{{"initialize", object{"protocolVersion": 1, "clientInfo": object{"name": "cco", "version": "1"},
-		// Its own tools work in the box. What it asks a person reaches one.
-		"clientCapabilities": object{"fs": object{"readTextFile": false, "writeTextFile": false}, "terminal": false,
-			"elicitation": object{"form": object{}}}}}}
-	a.next()
-}
-
 // answered goes on after an answer.
 func (a *ACP) answered(m acpMessage) (told []Event) {
 	if len(a.asks) == 0 || string(m.ID) != fmt.Sprint(a.id) {

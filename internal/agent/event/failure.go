@@ -33,11 +33,11 @@ func (f *Finished) fail(words string, status int, now func() time.Time) {
 }
 
 // Judged is the end of a run as far as its model's last answer allows it: words say what was wrong with that.
-func (f Finished) Judged(words string, status int, now func() time.Time) Finished {
+func (f Finished) Judged(words string, status int, now func() time.Time) *Finished {
 	if f.Outcome == OK || f.Outcome == Failed {
 		f.fail(words, status, now)
 	}
-	return f
+	return &f
 }
 
 // SpendLimit is part of what cco's own door says when a session has reached its limit. Every agent shows it in its

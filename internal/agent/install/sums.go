@@ -25,18 +25,11 @@ func checkSums(dir, file string, pkg roster.Package) error {
 	var lock struct {
 		Packages map[string]struct{ Name, Version, Integrity string } // Name is of one that is installed as another
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &lock)
-	}
-	if err != nil {
+	if err := decode(filepath.Join(dir, "package-lock.json"), &lock); err != nil {
 		return fmt.Errorf("npm wrote no sums: %w", err)
 	}
 	known := map[string]string{}
-	if data, err = os.ReadFile(file); err == nil {
-		err = json.Unmarshal(data, &known)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := decode(file, &known); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, place := range slices.Sorted(maps.Keys(lock.Packages)) {
@@ -57,8 +50,17 @@ func checkSums(dir, file string, pkg roster.Package) error {
 			return fmt.Errorf("npm has no integrity sum for %s", p.Name)
 		}
 	}
-	if data, err = json.MarshalIndent(known, "", "  "); err != nil {
+	data, err := json.MarshalIndent(known, "", "  ")
+	if err != nil {
 		return err
 	}
 	return whole.Replace(file, append(data, '\n'), 0o600)
+}
+
+func decode(file string, into any) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
 }

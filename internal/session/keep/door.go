@@ -31,7 +31,6 @@ type doorman struct {
 	last  broker.Entry // of a request to the agent's model in this attempt, zero before the first
 }
 
-// begin is the begin of an attempt.
 func (m *doorman) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,8 +56,7 @@ func (m *doorman) judge(e event.Event, now func() time.Time) event.Event {
 	default:
 		words = fmt.Sprintf("its model answered with status %d", l.Status)
 	}
-	f := e.Finished.Judged(words, m.last.Status, now)
-	e.Finished = &f
+	e.Finished = e.Finished.Judged(words, m.last.Status, now)
 	return e
 }
 
