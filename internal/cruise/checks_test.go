@@ -304,7 +304,7 @@ func (r *mortal) Start(step string, in any) Pending {
 	if r.after {
 		_ = r.memory.Start(step, in)
 	}
-	return ready{err: errors.New("killed")}
+	return ready(nil, errors.New("killed"))
 }
 
 // Guards against a job that is run again twice, or never, because the machine that asked for it died: the next one

@@ -33,30 +33,17 @@ func WithFlow(ctx context.Context, flow string) context.Context {
 	return context.WithValue(ctx, flowKey{}, flow)
 }
 
-// Boundaries is what steps may also be, for tests: they are told when each begins, and when it is done but its phase
-// does not know it yet.
-type Boundaries interface {
-	At(when, step string, in json.RawMessage)
-}
-
-// Dispatch runs the step of that name and gives what came of it. An error is given back only where nothing of it
-// counts, because the process is ending or the phase is elsewhere: the step will run again.
-func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o Outcome, err error) {
+// Dispatch runs the step of that name and gives what came of it. Its failure is a *StepError. With any other error
+// nothing of it counts, because the process is ending or the phase is elsewhere: the step will run again.
+func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (out json.RawMessage, err error) {
 	defer func() {
 		// A panic would end the process, and do so again at every restart.
 		if p := recover(); p != nil {
-			o, err = Outcome{Failure: &StepError{Msg: fmt.Sprintf("cco went wrong in step %q: %v", step, p)}}, nil
+			out, err = nil, &StepError{Msg: fmt.Sprintf("cco went wrong in step %q: %v", step, p)}
 		}
 	}()
-	at := func(string, string, json.RawMessage) {}
-	if b, ok := s.(Boundaries); ok {
-		at = b.At
-	}
-	var out any
 	run := func(ctx context.Context) (err error) {
-		at("before", step, in)
 		out, err = dispatch(ctx, s, step, in)
-		at("after", step, in)
 		return err
 	}
 	if f, ok := s.(Fencer); ok {
@@ -65,15 +52,11 @@ func Dispatch(ctx context.Context, s Steps, step string, in json.RawMessage) (o 
 	} else {
 		err = run(ctx)
 	}
-	if err == nil {
-		data, err := json.Marshal(out)
-		return Outcome{Out: data}, err
-	}
-	if Elsewhere(err) || ctx.Err() != nil {
-		return Outcome{}, err
+	if err == nil || Elsewhere(err) || ctx.Err() != nil {
+		return out, err
 	}
 	_, temporary := errors.AsType[*Temporary](err)
-	return Outcome{Failure: &StepError{Msg: err.Error(), Temporary: temporary}}, nil
+	return nil, &StepError{Msg: err.Error(), Temporary: temporary}
 }
 
 // Step is something that a phase does to the world, by the name that it has in saved states and logs.
@@ -124,18 +107,17 @@ var (
 // anyStep is a step whatever it takes and gives.
 type anyStep interface {
 	is(name string) bool
-	call(ctx context.Context, s Steps, in json.RawMessage) (any, error)
+	call(ctx context.Context, s Steps, in json.RawMessage) (json.RawMessage, error)
 }
 
 // steps are all of them.
 func steps() []anyStep {
 	return []anyStep{StepMetadata, StepWorkspace, StepWork, StepPublish, StepPush, StepPullRequest, StepPostReview,
-		StepLook, StepAnswer,
-		StepSay, StepClose, StepPushers, StepTake, StepTarget, StepLend, StepReady, StepMerge, StepVerdict, StepBase,
-		StepCheck, StepChecks, StepAttempt, StepRerun, StepLog, StepSort, StepSave}
+		StepLook, StepSort, StepAnswer, StepSay, StepClose, StepPushers, StepTake, StepTarget, StepLend, StepReady,
+		StepMerge, StepVerdict, StepBase, StepCheck, StepChecks, StepAttempt, StepRerun, StepLog, StepSave}
 }
 
-func dispatch(ctx context.Context, s Steps, name string, in json.RawMessage) (any, error) {
+func dispatch(ctx context.Context, s Steps, name string, in json.RawMessage) (json.RawMessage, error) {
 	for _, v := range steps() {
 		if v.is(name) {
 			return v.call(ctx, s, in)
@@ -146,10 +128,14 @@ func dispatch(ctx context.Context, s Steps, name string, in json.RawMessage) (an
 
 func (s Step[I, O]) is(name string) bool { return s.Name == name }
 
-func (s Step[I, O]) call(ctx context.Context, on Steps, data json.RawMessage) (any, error) {
+func (s Step[I, O]) call(ctx context.Context, on Steps, data json.RawMessage) (json.RawMessage, error) {
 	var in I
 	if err := json.Unmarshal(data, &in); err != nil {
 		return nil, err
 	}
-	return s.run(on, ctx, in)
+	out, err := s.run(on, ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
 }

@@ -174,7 +174,7 @@ func (r *doomed) Await(w Wait) (*Event, time.Time, error) { return once(r.Recv, 
 func (r *doomed) Start(step string, in any) Pending {
 	data := must.Get(json.Marshal(in))(r.t)
 	if r.at("before " + step + " " + string(data)) {
-		return ready{err: errKilled}
+		return ready(nil, errKilled)
 	}
 	r.count()
 	r.l.now = r.now
@@ -187,7 +187,7 @@ func (r *doomed) Start(step string, in any) Pending {
 		if step == StepSave.Name {
 			r.straight++
 		}
-		return ready{o: Outcome{Failure: &StepError{Msg: "no space left on device", Temporary: true}}}
+		return ready(nil, &StepError{Msg: "no space left on device", Temporary: true})
 	}
 	if r.straight > 0 && step != StepSave.Name {
 		r.t.Errorf("%s while the state can't be saved", step)
@@ -197,9 +197,9 @@ func (r *doomed) Start(step string, in any) Pending {
 		r.straight = 0
 	}
 	if r.at("after " + step + " " + string(data)) {
-		return ready{err: errKilled}
+		return ready(nil, errKilled)
 	}
-	return ready{o, err}
+	return ready(o, err)
 }
 
 // carry lives until the phase has ended, from what was saved, and says in words what came of it.

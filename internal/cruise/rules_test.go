@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -13,22 +14,15 @@ type crowd struct {
 	now, most int
 }
 
-type counted struct {
-	Pending
-	c *crowd
-}
-
-func (p counted) Get(out any) error {
-	p.c.now--
-	return p.Pending.Get(out)
-}
-
 func (c *crowd) Start(step string, in any) Pending {
 	p := c.memory.Start(step, in)
 	if j, ok := in.(Job); ok && j.Role == Reviewer {
 		c.now++
 		c.most = max(c.most, c.now)
-		return counted{p, c}
+		return func() (json.RawMessage, error) {
+			c.now--
+			return p()
+		}
 	}
 	return p
 }

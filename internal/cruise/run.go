@@ -25,11 +25,8 @@ type Run interface {
 	Full() bool
 }
 
-// Pending is a step that was begun.
-type Pending interface {
-	// Get waits for the step and decodes what it gave.
-	Get(out any) error
-}
+// Pending waits for a step that was begun, and gives what it gave, as Dispatch does.
+type Pending func() (json.RawMessage, error)
 
 // Kinds of events that a phase understands.
 const (
@@ -60,28 +57,10 @@ type Event struct {
 	Let string `json:"let,omitempty"`
 }
 
-// StepError is a step's failure. Its words are for a person. It travels through an engine as data, so that every engine
-// gives back the same.
+// StepError is a step's failure. Its words are for a person.
 type StepError struct {
-	Msg       string `json:"msg"`
-	Temporary bool   `json:"temporary,omitempty"` // it passes by itself
+	Msg       string
+	Temporary bool // it passes by itself
 }
 
 func (e *StepError) Error() string { return e.Msg }
-
-// Outcome is what an engine records of a step: what it gave, or why it failed for good.
-type Outcome struct {
-	Out     json.RawMessage `json:"out,omitempty"`
-	Failure *StepError      `json:"failure,omitempty"`
-}
-
-// Decode gives what a step gave, or its failure as a *StepError.
-func (o Outcome) Decode(out any) error {
-	if o.Failure != nil {
-		return o.Failure
-	}
-	if out == nil || len(o.Out) == 0 {
-		return nil
-	}
-	return json.Unmarshal(o.Out, out)
-}

@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,9 +54,12 @@ func (m *machine) now() time.Time {
 
 // take waits for a step that was begun, and gives its failure.
 func take[O any](p Pending, name string) (out O, failed *StepError) {
-	err := p.Get(&out)
+	data, err := p()
 	if failed, ok := errors.AsType[*StepError](err); ok {
 		return out, failed
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &out)
 	}
 	if err != nil {
 		leaveOn(fmt.Errorf("%s: %w", name, err))

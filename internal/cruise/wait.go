@@ -42,21 +42,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // Watch looks until there is reason to end the wait: there is something else to see than is known, a look fails, the
 // machine was away, or this was the last look. Last is when a look found nothing new.
 func (w Wait) Watch(ctx context.Context, clock func() time.Time,
-	look func(context.Context) (Outcome, error)) (last time.Time) {
+	look func(context.Context) (News, error)) (last time.Time) {
 	for since := w.Due; ; since = last {
 		now := clock()
 		due, _ := next(w.Due, w.Pace, now)
 		if !sleep(ctx, min(due.Sub(now), w.Pace.last())) { // a clock may be set back
 			return last
 		}
-		o, err := look(ctx)
+		news, err := look(ctx)
 		if ctx.Err() != nil {
 			return last
 		}
-		news := News{}
 		now = clock().UTC().Round(0)
 		away := now.Sub(since) > 2*w.Pace.last() // since Due at first: what an earlier process saw is not known
-		if err != nil || away || o.Decode(&news) != nil || !w.Known.same(news) {
+		if err != nil || away || !w.Known.same(news) {
 			return last
 		}
 		if last = now; !now.Before(w.Until) {

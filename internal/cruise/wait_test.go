@@ -2,7 +2,6 @@ package cruise
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -36,20 +35,18 @@ func TestAWaitEndsWhenThereIsSomethingToSee(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, looks := time.Now(), 0
 				w := Wait{Known: known, Due: start.Add(5 * time.Second), Until: start.Add(5*time.Second + longestWait)}
-				last := w.Watch(t.Context(), time.Now, func(context.Context) (Outcome, error) {
+				last := w.Watch(t.Context(), time.Now, func(context.Context) (News, error) {
 					if looks++; looks != 3 {
-						return Outcome{Out: must.Get(json.Marshal(quiet))(t)}, nil
+						return quiet, nil
 					}
 					switch third := tt.third.(type) {
-					case *StepError:
-						return Outcome{Failure: third}, nil
 					case error:
-						return Outcome{}, third
+						return News{}, third
 					case time.Duration:
 						time.Sleep(third)
-						return Outcome{Out: must.Get(json.Marshal(quiet))(t)}, nil
+						return quiet, nil
 					default:
-						return Outcome{Out: must.Get(json.Marshal(third))(t)}, nil
+						return third.(News), nil
 					}
 				})
 				if time.Since(start) != tt.after || last.Sub(start) != tt.last {
@@ -66,12 +63,12 @@ func TestAWaitThatIsGivenUpFoundNothing(t *testing.T) {
 		defer stop()
 		news := News{State: PullOpen}
 		w := Wait{Known: news, Due: time.Now().Add(50 * time.Second), Until: time.Now().Add(time.Hour)}
-		last := w.Watch(ctx, time.Now, func(ctx context.Context) (Outcome, error) {
+		last := w.Watch(ctx, time.Now, func(ctx context.Context) (News, error) {
 			if _, slow := ctx.Deadline(); !slow {
 				t.Error("a look outlives its wait")
 			}
 			<-ctx.Done()
-			return Outcome{}, ctx.Err()
+			return News{}, ctx.Err()
 		})
 		if !last.IsZero() {
 			t.Errorf("last %v", last)
@@ -82,14 +79,13 @@ func TestAWaitThatIsGivenUpFoundNothing(t *testing.T) {
 // Guards against time that a machine slept, or was off, counted as time in which nothing happened, because no look of
 // that wait was made before: the phase would end as idle when the laptop is opened.
 func TestTimeBeforeTheFirstLookOfAWaitCountsOnlyIfItWasShort(t *testing.T) {
-	news := must.Get(json.Marshal(News{State: PullOpen}))(t)
 	for asleep, known := range map[time.Duration]bool{0: true, 2*lastWait - time.Second: true, 30 * time.Hour: false} {
 		synctest.Test(t, func(t *testing.T) {
 			due := time.Now().Add(-asleep)
 			w := Wait{Known: News{State: PullOpen}, Due: due, Pace: Backoff{Secs: 300}, Until: due.Add(longestWait)}
 			ctx, stop := context.WithTimeout(t.Context(), lastWait+time.Second)
 			defer stop()
-			last := w.Watch(ctx, time.Now, func(context.Context) (Outcome, error) { return Outcome{Out: news}, nil })
+			last := w.Watch(ctx, time.Now, func(context.Context) (News, error) { return News{State: PullOpen}, nil })
 			if ended := ctx.Err() == nil; last.IsZero() == known || ended == known {
 				t.Errorf("%v after it was due: ended %v, and nothing new found at %v", asleep, ended, last)
 			}

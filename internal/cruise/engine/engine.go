@@ -214,7 +214,10 @@ func (l *life) ask(words string) bool {
 		return false
 	}
 	st = st.AskAbout(words)
-	for l.Start(cruise.StepSave.Name, cruise.SaveIn{Phase: l.phase, State: st}).Get(nil) != nil {
+	for {
+		if _, err := l.Start(cruise.StepSave.Name, cruise.SaveIn{Phase: l.phase, State: st})(); err == nil {
+			break
+		}
 		if l.Sleep(pauses[1]) != nil {
 			return false
 		}
@@ -339,8 +342,12 @@ func (l *life) Await(w cruise.Wait) (*cruise.Event, time.Time, error) {
 			last.wrong = recover() // it goes wrong in the phase, which knows what to do
 			looked <- last
 		}()
-		last.at = w.Watch(ctx, l.Engine.Now, func(ctx context.Context) (cruise.Outcome, error) {
-			return cruise.Dispatch(ctx, l.Steps, cruise.StepLook.Name, in)
+		last.at = w.Watch(ctx, l.Engine.Now, func(ctx context.Context) (news cruise.News, err error) {
+			out, err := cruise.Dispatch(ctx, l.Steps, cruise.StepLook.Name, in)
+			if err == nil {
+				err = json.Unmarshal(out, &news)
+			}
+			return news, err
 		})
 	}()
 	e, last, err := l.await(w.Longest(), looked)
@@ -356,39 +363,29 @@ func (l *life) Await(w cruise.Wait) (*cruise.Event, time.Time, error) {
 
 // Start begins a step at once; several can be under way.
 func (l *life) Start(step string, in any) cruise.Pending {
-	p := &pending{done: make(chan struct{})}
+	var out json.RawMessage
 	data, err := json.Marshal(in)
 	if err != nil {
-		p.err = err
-		close(p.done)
-		return p
+		return func() (json.RawMessage, error) { return nil, err }
 	}
+	done := make(chan struct{})
 	go func() {
-		defer close(p.done)
-		p.o, p.err = cruise.Dispatch(l.ctx, l.Steps, step, data)
-		switch {
-		case step != cruise.StepSave.Name || p.err != nil:
-		case p.o.Failure != nil:
-			l.Report("phase %s can't be saved, and waits until it can: %s", l.phase, p.o.Failure.Msg)
-		default:
+		defer close(done)
+		out, err = cruise.Dispatch(l.ctx, l.Steps, step, data)
+		if step != cruise.StepSave.Name {
+			return
+		}
+		if failed, ok := errors.AsType[*cruise.StepError](err); ok {
+			l.Report("phase %s can't be saved, and waits until it can: %s", l.phase, failed.Msg)
+		}
+		if err == nil {
 			l.mu.Lock()
 			l.taken = nil // the phase saves whatever it has read
 			l.mu.Unlock()
 		}
 	}()
-	return p
-}
-
-type pending struct {
-	done chan struct{}
-	o    cruise.Outcome
-	err  error
-}
-
-func (p *pending) Get(out any) error {
-	<-p.done
-	if p.err != nil {
-		return p.err
+	return func() (json.RawMessage, error) {
+		<-done
+		return out, err
 	}
-	return p.o.Decode(out)
 }

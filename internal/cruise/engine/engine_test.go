@@ -199,7 +199,7 @@ func TestWhatNoSavedStateKnowsOfIsReadAgain(t *testing.T) {
 		}
 	}
 	read("a")
-	must.Do(t, l.Start(cruise.StepSave.Name, cruise.SaveIn{}).Get(nil))
+	must.Get(l.Start(cruise.StepSave.Name, cruise.SaveIn{})())(t)
 	read("b")
 	l.putBack()
 	read("b")

@@ -110,21 +110,27 @@ type killer struct {
 	mu          sync.Mutex
 }
 
-// Within runs a step as the steps within would.
+// Within runs a step as the steps within would, between two boundaries: it begins, and it is done but its phase does
+// not know it yet.
 func (k *killer) Within(ctx context.Context, flow, step string, in json.RawMessage,
 	run func(context.Context) error) error {
-	if f, ok := k.Steps.(cruise.Fencer); ok {
-		return f.Within(ctx, flow, step, in, run)
+	between := func(ctx context.Context) error {
+		k.boundary("before", step, in)
+		defer k.boundary("after", step, in)
+		return run(ctx)
 	}
-	return run(ctx)
+	if f, ok := k.Steps.(cruise.Fencer); ok {
+		return f.Within(ctx, flow, step, in, between)
+	}
+	return between(ctx)
 }
 
 // moment is a time in a step's input. A life that begins again sets those anew that no state was saved with.
 var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 
-// At is one boundary. A repeated step has the same input but for times, so its boundary is recognised and does not kill
+// boundary is one of them. A repeated step has the same input but for times, so its boundary is recognised and does not kill
 // twice.
-func (k *killer) At(when, step string, in json.RawMessage) {
+func (k *killer) boundary(when, step string, in json.RawMessage) {
 	if when+" "+step == k.at {
 		k.wait()
 	}
