@@ -9,10 +9,9 @@ import (
 // TargetIn asks for the branch that a request goes into, and whether it can be merged.
 type TargetIn struct {
 	Where
-	Workspace Workspace `json:"workspace"`
-	Branch    string    `json:"branch"`            // that the request goes into
-	Head      string    `json:"head"`              // of the request
-	Demands   bool      `json:"demands,omitempty"` // the forge is asked whether it demands that the request contains it
+	Branch  string `json:"branch"`            // that the request goes into
+	Head    string `json:"head"`              // of the request
+	Demands bool   `json:"demands,omitempty"` // the forge is asked whether it demands that the request contains it
 }
 
 // Target is where that branch is, and why it has to be merged first.
@@ -31,9 +30,8 @@ func (s State) Behind() bool {
 
 // LendIn asks to make a commit known in the workspace, so that a fixer can merge it.
 type LendIn struct {
-	Phase     string    `json:"phase"`
-	Workspace Workspace `json:"workspace"`
-	Commit    string    `json:"commit"`
+	Where
+	Commit string `json:"commit"`
 }
 
 // fromBase begins the ids of findings about the branch that the request goes into.
@@ -59,8 +57,7 @@ func (m *machine) baseMoved(at string) {
 // compareTarget brings the target and notes where it is. The forge is asked whether it demands that only where that
 // decides something.
 func (m *machine) compareTarget(demands bool) Target {
-	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Base.Branch,
-		Head: m.Head.Commit, Demands: demands})
+	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Branch: m.Base.Branch, Head: m.Head.Commit, Demands: demands})
 	if m.Base.Commit = t.Commit; t.Contained {
 		m.Base.Began = t.Commit
 	}
@@ -102,8 +99,7 @@ func (s *State) raiseBase(t Target) {
 // lend makes the base known in the workspace if the fixer has to merge it.
 func (m fixing) lend() {
 	if f := m.Ledger.base(); f != nil {
-		attempt(m.machine, StepLend, LendIn{Phase: m.ID(), Workspace: m.Workspace,
-			Commit: strings.TrimPrefix(f.Comment, fromBase)})
+		attempt(m.machine, StepLend, LendIn{Where: m.where(), Commit: strings.TrimPrefix(f.Comment, fromBase)})
 	}
 }
 

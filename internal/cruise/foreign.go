@@ -42,12 +42,11 @@ type Pushers struct {
 // TakeIn asks to go on from another head than ours.
 type TakeIn struct {
 	Where
-	Workspace Workspace `json:"workspace"`
-	Branch    string    `json:"branch"`
-	Ours      string    `json:"ours"`
-	Theirs    string    `json:"theirs"`
-	Base      string    `json:"base,omitempty"` // of the whole change, if it is not the workspace's
-	Side      Side      `json:"side,omitempty"`
+	Branch string `json:"branch"`
+	Ours   string `json:"ours"`
+	Theirs string `json:"theirs"`
+	Base   string `json:"base,omitempty"` // of the whole change, if it is not the workspace's
+	Side   Side   `json:"side,omitempty"`
 }
 
 // Took is the head to go on from.
@@ -155,8 +154,8 @@ func (s State) Ours() string {
 func (m *machine) take(side Side, theirs string) {
 	ours := m.Ours()
 	m.ensure() // the workspace may be gone
-	got := attempt(m, StepTake, TakeIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Meta.Branch, Ours: ours,
-		Theirs: theirs, Base: m.Base.From, Side: side})
+	got := attempt(m, StepTake, TakeIn{Where: m.where(), Branch: m.Meta.Branch, Ours: ours, Theirs: theirs,
+		Base: m.Base.From, Side: side})
 	m.Foreign = Foreign{At: m.Foreign.At, Since: m.Foreign.Since}
 	pushed := "what was pushed to branch " + m.Meta.Branch
 	switch {

@@ -96,8 +96,8 @@ func (m merging) merge() {
 		}
 		in := MergeIn{
 			Where: m.where(), Head: m.Review.Approval.Commit, Base: m.Base.Branch, Approval: *m.Review.Approval,
-			Over: m.Review.Over, Only: stage == StageCompare, Workspace: m.Workspace, Checks: m.Spec.Checks,
-			IgnoreChecks: m.Spec.IgnoreChecks, Expected: m.Checks.Names,
+			Over: m.Review.Over, Only: stage == StageCompare, Checks: m.Spec.Checks, IgnoreChecks: m.Spec.IgnoreChecks,
+			Expected: m.Checks.Names,
 		}
 		if !in.Only {
 			in.Demands = m.Ledger.demands()

@@ -218,7 +218,7 @@ func (m *machine) turnAndPublish(job Job) (Report, Published) {
 
 // where is what steps are told of the phase.
 func (m *machine) where() Where {
-	w := Where{Phase: m.ID(), Repo: m.Spec.Repo}
+	w := Where{Phase: m.ID(), Repo: m.Spec.Repo, Workspace: m.Workspace}
 	if m.PR != nil {
 		w.PR = m.PR.Number
 	}

@@ -8,8 +8,7 @@ import (
 )
 
 func (m *machine) publishIn() PublishIn {
-	in := PublishIn{Where: m.where(), Workspace: m.Workspace, Base: m.Base.From,
-		Since: or(m.Head.Commit, m.Workspace.Base)}
+	in := PublishIn{Where: m.where(), Base: m.Base.From, Since: or(m.Head.Commit, m.Workspace.Base)}
 	if f := m.Ledger.base(); f != nil {
 		in.Onto = strings.TrimPrefix(f.Comment, fromBase)
 	}

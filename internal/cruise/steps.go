@@ -38,11 +38,12 @@ type Steps interface {
 	Save(context.Context, SaveIn) (Saved, error)
 }
 
-// Where is the phase that a step is of, its repository on this machine, and its pull request if there is one.
+// Where is the phase that a step is of, its repository on this machine, its pull request and its workspace, if any.
 type Where struct {
-	Phase string `json:"phase"`
-	Repo  string `json:"repo"`
-	PR    int    `json:"pr,omitempty"`
+	Phase     string    `json:"phase"`
+	Repo      string    `json:"repo"`
+	PR        int       `json:"pr,omitempty"`
+	Workspace Workspace `json:"workspace,omitzero"`
 }
 
 // Temporary is a failure that passes by itself: a forge that is down, a disk that is full, a database that is locked.
@@ -115,10 +116,9 @@ type Report struct {
 // PublishIn asks for the workspace's commits, leftovers included, out of the agents' reach.
 type PublishIn struct {
 	Where
-	Workspace Workspace `json:"workspace"`
-	Since     string    `json:"since"`          // the last commit that the host has
-	Base      string    `json:"base,omitempty"` // of the whole change, if it is not the workspace's
-	Onto      string    `json:"onto,omitempty"` // the commit of the target that was to be merged
+	Since string `json:"since"`          // the last commit that the host has
+	Base  string `json:"base,omitempty"` // of the whole change, if it is not the workspace's
+	Onto  string `json:"onto,omitempty"` // the commit of the target that was to be merged
 }
 
 // Commit is a commit of a round.
@@ -301,12 +301,11 @@ type SayIn struct {
 // CloseIn asks to remove the workspace, and the branch if it is merged or the user insists.
 type CloseIn struct {
 	Where
-	Workspace Workspace `json:"workspace"`
-	Branch    string    `json:"branch"`
-	Head      string    `json:"head"`
-	Merged    bool      `json:"merged,omitempty"`
-	Force     bool      `json:"force,omitempty"`
-	Delete    bool      `json:"delete,omitempty"` // the branch too
+	Branch string `json:"branch"`
+	Head   string `json:"head"`
+	Merged bool   `json:"merged,omitempty"`
+	Force  bool   `json:"force,omitempty"`
+	Delete bool   `json:"delete,omitempty"` // the branch too
 }
 
 // MergeIn asks for a merge of exactly the commit that was approved, if that approval still holds and nobody objects.
@@ -323,8 +322,6 @@ type MergeIn struct {
 	Checks       CheckRule `json:"checks,omitempty"`
 	IgnoreChecks []string  `json:"ignore_checks,omitempty"`
 	Expected     []string  `json:"expected,omitempty"` // names of those that reported on earlier heads
-	// Workspace is what the target is compared for, where the forge says that it can't be merged.
-	Workspace Workspace `json:"workspace"`
 }
 
 // VerdictIn asks for a verdict on a commit from the reviewer's own account, if there is one.

@@ -357,9 +357,8 @@ func (s *State) endIn(step string, failure *StepError) {
 // temporary failures, but not if a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() {
 	for wait := firstWait; m.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
-		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Workspace: m.Workspace, Branch: m.Meta.Branch,
-			Head: m.Head.Commit, Merged: m.End == EndMerged, Force: m.Force,
-			Delete: m.End == EndMerged || m.End == EndCleanup})
+		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Branch: m.Meta.Branch, Head: m.Head.Commit,
+			Merged: m.End == EndMerged, Force: m.Force, Delete: m.End == EndMerged || m.End == EndCleanup})
 		if failed == nil {
 			break
 		}

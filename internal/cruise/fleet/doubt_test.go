@@ -36,7 +36,7 @@ func TestAnEffectHasOneNameOnAllMachines(t *testing.T) {
 			t.Errorf("another %s: %s, %s", what, name(now), name(was))
 		}
 	}
-	merge := cruise.MergeIn{Head: "h", Workspace: cruise.Workspace{Path: "/a"}}
+	merge := cruise.MergeIn{Where: cruise.Where{Workspace: cruise.Workspace{Path: "/a"}}, Head: "h"}
 	before := effect(cruise.StepMerge.Name, must.Get(json.Marshal(merge))(t))
 	merge.Workspace.Path = "/b"
 	if effect(cruise.StepMerge.Name, must.Get(json.Marshal(merge))(t)) != before {

@@ -13,50 +13,43 @@ import (
 )
 
 // Target brings the branch that a request goes into, and says whether it can be merged.
-func (d *Doer) Target(ctx context.Context, in cruise.TargetIn) (t cruise.Target, err error) {
+func (d *Doer) Target(ctx context.Context, in cruise.TargetIn) (cruise.Target, error) {
+	return ask(ctx, d, in.Where, func(f Forge) (cruise.Target, error) { return d.target(ctx, f, in) })
+}
+
+func (d *Doer) target(ctx context.Context, f Forge, in cruise.TargetIn) (t cruise.Target, err error) {
 	repo, err := git.Open(ctx, in.Repo)
 	if err != nil {
 		return t, err
 	}
-	t.Commit, err = d.bring(ctx, repo, brought{phase: in.Phase, repo: in.Repo, branch: in.Branch, since: in.Head,
-		as: in.Workspace.Session + "base"})
-	if err != nil {
+	if t.Commit, err = d.bring(ctx, f, repo, in.Where, in.Branch, in.Head, "base"); err != nil {
 		return t, err
+	}
+	if t.Merged, err = repo.IsAncestor(ctx, in.Head, t.Commit); err != nil || t.Merged {
+		t.Contained = t.Merged
+		return t, err
+	}
+	if t.Contained, err = repo.IsAncestor(ctx, t.Commit, in.Head); err != nil || t.Contained {
+		return t, err
+	}
+	if in.Demands {
+		p, err := f.Pull(ctx, in.PR)
+		if err != nil {
+			return t, err
+		}
+		t.Demanded = p.Behind
 	}
 	q, err := d.scratch(ctx, repo, in.Phase, "join")
 	if err != nil {
-		return t, temporary(err)
-	}
-	defer func() { _ = q.Close() }()
-	if t.Merged, err = repo.IsAncestor(ctx, in.Head, t.Commit); err != nil || t.Merged {
-		t.Contained = t.Merged
-		return t, temporary(err)
-	}
-	if t.Contained, err = repo.IsAncestor(ctx, t.Commit, in.Head); err != nil || t.Contained {
-		return t, temporary(err)
-	}
-	if t.Demanded, err = d.demanded(ctx, in); err != nil {
 		return t, err
 	}
+	defer func() { _ = q.Close() }()
 	merged, err := within(repo, q).Automerge(ctx, in.Head, t.Commit)
 	if errors.Is(err, git.ErrNoAutomerge) {
 		return t, nil // the forge says so in the end
 	}
 	t.Conflicts = merged.Conflicts
-	return t, temporary(err)
-}
-
-// demanded asks the forge whether a request has to contain its target before it can be merged.
-func (d *Doer) demanded(ctx context.Context, in cruise.TargetIn) (bool, error) {
-	if !in.Demands {
-		return false, nil
-	}
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return false, err
-	}
-	p, err := f.Pull(ctx, in.PR)
-	return p.Behind, d.soon(in.Phase, err)
+	return t, err
 }
 
 // Lend makes a commit known in the workspace.

@@ -80,9 +80,8 @@ func TestAMergeOfTheBaseIsJudgedByWhatTheFixerDid(t *testing.T) {
 			g.Git("checkout", "-q", "--detach", since)
 			c.does(g, others)
 			d := &Doer{Data: t.TempDir(), Sessions: workspace{tip: g.Git("rev-parse", "HEAD")}}
-			p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Where: cruise.Where{Phase: "a", Repo: g.Dir}, Since: since,
-				Onto:      others,
-				Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}))(t)
+			p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Where: cruise.Where{Phase: "a", Repo: g.Dir,
+				Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}, Since: since, Onto: others}))(t)
 			var kinds []string
 			for _, h := range p.Holds {
 				if h.Why == cruise.HoldRed {

@@ -25,8 +25,8 @@ func TestNoCheatIsPushedWithoutAQuestion(t *testing.T) {
 		write(t, g, c)
 		head := commit(g)
 		d := &Doer{Data: t.TempDir(), Sessions: workspace{tip: head}}
-		p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Where: cruise.Where{Phase: "a", Repo: g.Dir}, Since: since,
-			Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}))(t)
+		p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Where: cruise.Where{Phase: "a", Repo: g.Dir,
+			Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}, Since: since}))(t)
 		st := cruise.State{Checks: cruise.Checks{Red: []string{"unit"}}, Consent: cruise.Consent{Holding: head},
 			Outbox: cruise.Outbox{Published: &p}}
 		return len(st.NeedConsent()) > 0

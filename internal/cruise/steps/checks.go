@@ -15,15 +15,10 @@ import (
 // Checks says how the checks of a request's head stand. What they say of themselves may hold keys, and goes to a model
 // and to the forge: those are masked here.
 func (d *Doer) Checks(ctx context.Context, in cruise.ChecksIn) (cruise.Checked, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return cruise.Checked{}, err
-	}
-	c, err := d.Watch.checks(ctx, f, in)
-	if err != nil {
-		return cruise.Checked{}, d.soon(in.Phase, err)
-	}
-	return checksOf(c), nil
+	return ask(ctx, d, in.Where, func(f Forge) (cruise.Checked, error) {
+		c, err := d.Watch.checks(ctx, f, in)
+		return checksOf(c), err
+	})
 }
 
 // checksOf is what a phase needs to know of checks. What somebody reported on the base does not excuse a failed job:
@@ -185,29 +180,16 @@ func (r *watched) due(but int, now time.Time) (numbers []int) {
 
 // Attempt says which attempt of a job this is.
 func (d *Doer) Attempt(ctx context.Context, in cruise.JobIn) (int, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return 0, err
-	}
-	n, err := f.Attempt(ctx, in.Job)
-	return n, temporary(err)
+	return ask(ctx, d, in.Where, func(f Forge) (int, error) { return f.Attempt(ctx, in.Job) })
 }
 
 // Rerun runs a job again that is still at the attempt that failed.
 func (d *Doer) Rerun(ctx context.Context, in cruise.JobIn) error {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return err
-	}
-	return temporary(f.Rerun(ctx, in.Job, in.Attempt))
+	return d.on(ctx, in.Where, func(f Forge) error { return f.Rerun(ctx, in.Job, in.Attempt) })
 }
 
 // Log is the end of a job's log, with keys masked: it goes to a model, and parts of it to the forge.
 func (d *Doer) Log(ctx context.Context, in cruise.JobIn) (string, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return "", err
-	}
-	log, err := f.JobLog(ctx, in.Job)
-	return gate.MaskSecrets(log), temporary(err)
+	log, err := ask(ctx, d, in.Where, func(f Forge) (string, error) { return f.JobLog(ctx, in.Job) })
+	return gate.MaskSecrets(log), err
 }

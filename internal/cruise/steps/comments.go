@@ -15,10 +15,6 @@ import (
 
 // PostReview posts a domain's review once, with its findings on their lines, and says where each stands.
 func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise.Posted, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return nil, err
-	}
 	r := forge.Review{Key: in.Phase + "-" + in.Key, Verdict: forge.Comments, Body: in.Body, Commit: in.Head}
 	for _, v := range in.Findings {
 		if v.Path == "" || v.Line == 0 {
@@ -28,14 +24,14 @@ func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise
 		r.Lines = append(r.Lines, forge.LineComment{Path: v.Path, Line: v.Line, Body: unaddressed(findingText(v))})
 	}
 	r.Body = unaddressed(r.Body)
-	p, err := f.Review(ctx, in.PR, r)
-	if err != nil {
-		return nil, d.soon(in.Phase, err)
-	}
-	if len(in.Findings) == 0 {
-		return nil, nil
-	}
-	return d.places(ctx, f, in, p)
+	return ask(ctx, d, in.Where, func(f Forge) ([]cruise.Posted, error) {
+		p, err := f.Review(ctx, in.PR, r)
+		if err != nil || len(in.Findings) == 0 {
+			return nil, err
+		}
+		said, err := f.Said(ctx, in.PR, "")
+		return places(in.Findings, p, said.Comments), err
+	})
 }
 
 var (
@@ -60,48 +56,42 @@ func findingText(v cruise.Finding) string {
 }
 
 // places finds each finding of a review on the forge. A finding without a comment of its own is in the review's text.
-func (d *Doer) places(ctx context.Context, f Forge, in cruise.PostReviewIn, p forge.Posted) ([]cruise.Posted, error) {
-	said, err := f.Said(ctx, in.PR, "")
-	if err != nil {
-		return nil, d.soon(in.Phase, err)
-	}
-	var list []cruise.Posted
-	for _, v := range in.Findings {
+func places(findings []cruise.Finding, p forge.Posted, said []forge.Comment) (list []cruise.Posted) {
+	for _, v := range findings {
 		at := cruise.Posted{Finding: v.ID, Comment: p.ID, URL: p.URL}
-		for _, c := range said.Comments {
+		for _, c := range said {
 			if c.Own && c.Kind == forge.OnLine && strings.Contains(c.Body, "**"+v.ID+"**") {
 				at.Comment, at.URL = c.ID, c.URL
 			}
 		}
 		list = append(list, at)
 	}
-	return list, nil
+	return list
 }
 
 // Answer answers each thread once, and resolves those that a commit really answers.
 func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return err
-	}
-	if in.Head != "" {
-		switch has, err := f.Contains(ctx, in.PR, in.Head); {
-		case err != nil:
-			return d.soon(in.Phase, err)
-		case !has:
-			return d.soon(in.Phase, &forge.NotFoundError{What: fmt.Sprintf("commit %.10s on pull request %d", in.Head, in.PR)})
+	return d.on(ctx, in.Where, func(f Forge) error {
+		if in.Head != "" {
+			has, err := f.Contains(ctx, in.PR, in.Head)
+			if err == nil && !has {
+				err = &forge.NotFoundError{What: fmt.Sprintf("commit %.10s on pull request %d", in.Head, in.PR)}
+			}
+			if err != nil {
+				return err
+			}
 		}
-	}
-	t, err := f.Threads(ctx, in.PR) // one reading for all of them
-	if err != nil {
-		return d.soon(in.Phase, err)
-	}
-	for _, a := range in.Answers {
-		if err := d.answer(ctx, f, t, in, a); err != nil {
-			return d.soon(in.Phase, err)
+		t, err := f.Threads(ctx, in.PR) // one reading for all of them
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		for _, a := range in.Answers {
+			if err := d.answer(ctx, f, t, in, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (d *Doer) answer(ctx context.Context, f Forge, t forge.Threads, in cruise.AnswerIn, a cruise.Reply) error {
@@ -145,39 +135,31 @@ func (d *Doer) answerBelow(ctx context.Context, f Forge, in cruise.AnswerIn, a c
 
 // Check reads everything on a request, and says which comments people took back.
 func (d *Doer) Check(ctx context.Context, in cruise.CheckIn) ([]string, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return nil, err
-	}
-	said, err := f.Said(ctx, in.PR, "")
-	if err != nil {
-		return nil, d.soon(in.Phase, err)
-	}
-	us, err := f.Us(ctx)
-	if err != nil {
-		return nil, d.soon(in.Phase, err)
-	}
-	var gone []string
-	for _, id := range in.Comments {
-		if c := commentNow(said.Comments, id); c == nil || resolver(*c, us) != "" {
-			gone = append(gone, id)
+	return ask(ctx, d, in.Where, func(f Forge) (gone []string, err error) {
+		said, err := f.Said(ctx, in.PR, "")
+		if err != nil {
+			return nil, err
 		}
-	}
-	return gone, nil
+		us, err := f.Us(ctx)
+		for _, id := range in.Comments {
+			if c := commentNow(said.Comments, id); c == nil || resolver(*c, us) != "" {
+				gone = append(gone, id)
+			}
+		}
+		return gone, err
+	})
 }
 
 // Say says something on the pull request, once.
 func (d *Doer) Say(ctx context.Context, in cruise.SayIn) error {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
+	return d.on(ctx, in.Where, func(f Forge) error {
+		post := f.Comment
+		if in.Keep {
+			post = f.Update
+		}
+		_, err := post(ctx, in.PR, forge.Post{Key: in.Phase + "-" + in.Key, Body: unaddressed(in.Text)})
 		return err
-	}
-	post := f.Comment
-	if in.Keep {
-		post = f.Update
-	}
-	_, err = post(ctx, in.PR, forge.Post{Key: in.Phase + "-" + in.Key, Body: unaddressed(in.Text)})
-	return d.soon(in.Phase, err)
+	})
 }
 
 // edited separates a comment's id from the time of an edit: an edited comment is a new one.
@@ -188,25 +170,26 @@ const maxStranger = 8 << 10
 
 // Look asks the watcher.
 func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return cruise.News{}, err
-	}
+	return ask(ctx, d, in.Where, func(f Forge) (cruise.News, error) { return d.look(ctx, f, in) })
+}
+
+func (d *Doer) look(ctx context.Context, f Forge, in cruise.LookIn) (cruise.News, error) {
 	n, err := d.Watch.look(ctx, f, in)
 	if err != nil {
-		return cruise.News{}, d.soon(in.Phase, err)
+		return cruise.News{}, err
 	}
 	news := cruise.News{Mark: string(n.Mark), State: pullState(n.Pull.State), Head: n.Pull.Head.Commit,
 		Base: n.Pull.Base.Name, Branch: n.Pull.Head.Name, Updated: n.Pull.Updated}
 	if news.Onto, err = d.Watch.tip(ctx, f, in.Repo, news.Base, in.Now); err != nil {
-		return cruise.News{}, d.soon(in.Phase, err)
+		return news, err
 	}
 	for _, c := range n.Comments {
 		if c.Twin != "" {
-			switch gone, err := f.Withdraw(ctx, c); {
-			case err != nil:
-				return cruise.News{}, d.soon(in.Phase, err)
-			case gone:
+			gone, err := f.Withdraw(ctx, c)
+			if err != nil {
+				return news, err
+			}
+			if gone {
 				d.log(ctx, in.Phase, "removed what was said twice: "+c.URL)
 				continue
 			}
@@ -214,7 +197,7 @@ func (d *Doer) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) 
 		said := CommentOf(c)
 		said.Bot = said.Bot || among(d.Settings.Bots, c.Author)
 		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
-			return cruise.News{}, d.soon(in.Phase, err)
+			return news, err
 		}
 		if !said.Write && !said.Ours {
 			said = Bounded(said)

@@ -15,27 +15,27 @@ import (
 )
 
 // Pushers says who moved the branch on the forge away from our head.
-func (d *Doer) Pushers(ctx context.Context, in cruise.PushersIn) (h cruise.Pushers, err error) {
-	f, err := d.forge(ctx, in.Repo)
+func (d *Doer) Pushers(ctx context.Context, in cruise.PushersIn) (cruise.Pushers, error) {
+	return ask(ctx, d, in.Where, func(f Forge) (cruise.Pushers, error) { return d.pushers(ctx, f, in) })
+}
+
+func (d *Doer) pushers(ctx context.Context, f Forge, in cruise.PushersIn) (h cruise.Pushers, err error) {
+	has, err := f.Contains(ctx, in.PR, in.Ours)
 	if err != nil {
 		return h, err
 	}
-	has, err := f.Contains(ctx, in.PR, in.Ours)
-	if err != nil {
-		return h, d.soon(in.Phase, err)
-	}
 	h.Forced = !has
 	people, err := f.Pushers(ctx, in.PR, in.Branch, in.Ours, in.Theirs)
-	if err != nil {
-		return h, d.soon(in.Phase, err)
+	if err != nil || len(people) == 0 {
+		return h, err
 	}
 	us, err := f.Us(ctx)
-	if err != nil || len(people) == 0 {
-		return h, temporary(err)
+	if err != nil {
+		return h, err
 	}
 	keys, err := f.DeployKeys(ctx)
 	if err != nil {
-		return h, temporary(err)
+		return h, err
 	}
 	for _, p := range people {
 		one := cruise.Pusher{Name: p.Name, Us: among(us, p.Name), Bot: p.Bot || among(d.Settings.Bots, p.Name)}
@@ -45,7 +45,7 @@ func (d *Doer) Pushers(ctx context.Context, in cruise.PushersIn) (h cruise.Pushe
 			// Gitea tells only an administrator what others may do. Somebody who pushed could write a moment ago.
 			access, err := f.Access(ctx, p.Name)
 			if err != nil {
-				return h, temporary(err)
+				return h, err
 			}
 			one.Write = access == forge.AccessWrite || access == forge.AccessUnknown
 		}
@@ -56,39 +56,32 @@ func (d *Doer) Pushers(ctx context.Context, in cruise.PushersIn) (h cruise.Pushe
 
 // Take goes on from another head than ours: it brings the forge's head through quarantine and gate, and makes the
 // workspace again where the work goes on.
-func (d *Doer) Take(ctx context.Context, in cruise.TakeIn) (got cruise.Took, err error) {
+func (d *Doer) Take(ctx context.Context, in cruise.TakeIn) (cruise.Took, error) {
+	return ask(ctx, d, in.Where, func(f Forge) (cruise.Took, error) { return d.take(ctx, f, in) })
+}
+
+func (d *Doer) take(ctx context.Context, f Forge, in cruise.TakeIn) (got cruise.Took, err error) {
 	repo, err := git.Open(ctx, in.Repo)
 	if err != nil {
 		return got, err
 	}
-	at, err := d.bring(ctx, repo, brought{phase: in.Phase, repo: in.Repo, branch: in.Branch, since: in.Ours,
-		as: in.Workspace.Session + "theirs"})
-	if err != nil {
+	at, err := d.bring(ctx, f, repo, in.Where, in.Branch, in.Ours, "theirs")
+	if err != nil || at != in.Theirs {
+		got.Moved = err == nil
 		return got, err
 	}
-	if at != in.Theirs {
-		got.Moved = true
-		return got, nil
-	}
 	if err := d.choose(ctx, repo, in, &got); err != nil || len(got.Conflicts) > 0 {
-		return got, temporary(err)
+		return got, err
 	}
-	if err := d.measure(ctx, repo, in, &got); err != nil {
-		return got, temporary(err)
-	}
-	if len(got.Refused) > 0 && in.Side == "" {
-		return got, nil
+	if err := d.measure(ctx, repo, in, &got); err != nil || len(got.Refused) > 0 && in.Side == "" {
+		return got, err
 	}
 	kept, err := d.Sessions.Reset(ctx, in.Workspace.Session, got.Head, d.Settings.Pull)
 	if err != nil {
-		return got, temporary(err)
+		return got, err
 	}
 	if kept != "" {
 		d.log(ctx, in.Phase, fmt.Sprintf("the work goes on from %s; ours is kept at %s", git.Short(got.Head), kept))
-	}
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return got, err
 	}
 	got.At, err = d.there(ctx, f, in.Phase, in.Theirs)
 	return got, err
@@ -153,59 +146,48 @@ func (d *Doer) measure(ctx context.Context, repo *git.Repo, in cruise.TakeIn, go
 		return err
 	}
 	got.Lines = sum.Added + sum.Deleted
-	return d.examine(ctx, repo, since, cruise.PublishIn{Where: cruise.Where{Phase: in.Phase, Repo: in.Repo},
-		Workspace: in.Workspace,
-		Since:     since, Base: in.Base}, &got.Published)
+	return d.examine(ctx, repo, since, cruise.PublishIn{Where: in.Where, Base: in.Base}, &got.Published)
 }
 
-// brought is a branch of the forge to bring into the user's repository.
-type brought struct {
-	phase, repo, branch string
-	since               string // a commit that it has history in common with
-	as                  string // the last part of the ref that it gets below refs/cco/
-}
-
-// bring brings a branch of the forge into the user's repository, through quarantine, and gives its commit.
-func (d *Doer) bring(ctx context.Context, repo *git.Repo, b brought) (string, error) {
-	f, err := d.forge(ctx, b.repo)
+// bring brings a branch of the forge, which has history in common with a commit, into the user's repository, through
+// quarantine, and gives its commit. What it is for ends the name of its ref.
+func (d *Doer) bring(ctx context.Context, f Forge, repo *git.Repo, at cruise.Where, branch, since, what string) (string,
+	error) {
+	source, err := d.scratch(ctx, repo, at.Phase, "fetch")
 	if err != nil {
 		return "", err
 	}
-	source, err := d.scratch(ctx, repo, b.phase, "fetch")
-	if err != nil {
-		return "", temporary(err)
-	}
 	defer func() { _ = source.Close() }()
-	commit, err := f.Fetch(ctx, source.Dir, b.branch)
+	commit, err := f.Fetch(ctx, source.Dir, branch)
 	if err != nil {
-		return "", d.soon(b.phase, err)
+		return "", err
 	}
-	base, err := within(repo, source).MergeBase(ctx, b.since, commit)
+	base, err := within(repo, source).MergeBase(ctx, since, commit)
 	if err != nil || base == commit {
-		return commit, temporary(err)
+		return commit, err
 	}
 	if base == "" {
-		return "", fmt.Errorf("branch %s is at %s now, which has nothing in common with this work", b.branch,
+		return "", fmt.Errorf("branch %s is at %s now, which has nothing in common with this work", branch,
 			git.Short(commit))
 	}
-	bundle := filepath.Join(d.dir(b.phase), "fetched.bundle")
+	bundle := filepath.Join(d.dir(at.Phase), "fetched.bundle")
 	defer func() { _ = os.Remove(bundle) }()
 	if err := within(repo, source).BundleOf(ctx, bundle, quarantine.OutRef, commit, base); err != nil {
-		return "", temporary(err)
+		return "", err
 	}
-	q, err := d.scratch(ctx, repo, b.phase, "take")
+	q, err := d.scratch(ctx, repo, at.Phase, "take")
 	if err != nil {
-		return "", temporary(err)
+		return "", err
 	}
 	defer func() { _ = q.Close() }()
 	if _, err := q.Unpack(ctx, bundle, base); err != nil {
-		return "", temporary(err)
+		return "", err
 	}
 	if _, err := q.Examine(ctx); err != nil {
-		return "", temporary(err)
+		return "", err
 	}
-	_, err = q.Import(ctx, b.as)
-	return commit, temporary(err)
+	_, err = q.Import(ctx, at.Workspace.Session+what)
+	return commit, err
 }
 
 // within is such a repository before anything was unpacked there: what is fetched is bounded when it is.

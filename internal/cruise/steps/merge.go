@@ -32,23 +32,19 @@ func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why st
 
 // Ready marks a draft as ready for review.
 func (d *Doer) Ready(ctx context.Context, in cruise.Where) error {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return err
-	}
-	return d.soon(in.Phase, f.Ready(ctx, in.PR))
+	return d.on(ctx, in, func(f Forge) error { return f.Ready(ctx, in.PR) })
 }
 
 // Merge merges exactly the commit that was approved, if its approval still holds.
 func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return cruise.Merged{}, err
-	}
 	ctx = forge.Anew(ctx)
+	return ask(ctx, d, in.Where, func(f Forge) (cruise.Merged, error) { return d.merge(ctx, f, in) })
+}
+
+func (d *Doer) merge(ctx context.Context, f Forge, in cruise.MergeIn) (cruise.Merged, error) {
 	p, err := f.Pull(ctx, in.PR)
 	if err != nil {
-		return cruise.Merged{}, d.soon(in.Phase, err)
+		return cruise.Merged{}, err
 	}
 	switch {
 	case p.State == forge.Merged && !in.Only:
@@ -56,13 +52,9 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	case p.State != forge.Open:
 		return cruise.Merged{}, nil // the next look ends it
 	}
-	said, err := f.Said(ctx, in.PR, "")
+	s, err := stand(ctx, f, in, p)
 	if err != nil {
-		return cruise.Merged{}, d.soon(in.Phase, err)
-	}
-	s, err := stand(ctx, f, in, p, said.Comments)
-	if err != nil {
-		return cruise.Merged{}, d.soon(in.Phase, err)
+		return cruise.Merged{}, err
 	}
 	if m := in.May(s); m != (cruise.Merged{}) || in.Only {
 		m.Done = m == (cruise.Merged{})
@@ -79,7 +71,9 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	// A forge may not know yet whether it conflicts, and its refusal may not say so. One that was cut off may have merged
 	// it and not noted that.
 	p.Behind = p.Behind || forge.RefusedAs(err, forge.RefusedBehind)
-	switch t, bad := d.targetOf(ctx, in, p); {
+	t, bad := d.target(ctx, f, cruise.TargetIn{Where: in.Where, Branch: p.Base.Name, Head: in.Head})
+	t.Demanded = p.Behind && !t.Contained
+	switch {
 	case bad == nil && t.Merged:
 		return cruise.Merged{Done: true}, nil
 	case bad == nil && (len(t.Conflicts) > 0 || t.Demanded):
@@ -93,22 +87,17 @@ func (d *Doer) Merge(ctx context.Context, in cruise.MergeIn) (cruise.Merged, err
 	if no, ok := errors.AsType[*forge.RejectedError](err); ok {
 		return cruise.Merged{Refused: cruise.Harmless(gate.MaskSecrets(cmp.Or(no.Message, no.Error())))}, nil
 	}
-	return cruise.Merged{Done: err == nil}, d.soon(in.Phase, err)
-}
-
-// targetOf is the branch that a request goes into, at the moment of its merge.
-func (d *Doer) targetOf(ctx context.Context, in cruise.MergeIn, p forge.Pull) (cruise.Target, error) {
-	t, err := d.Target(ctx, cruise.TargetIn{Where: cruise.Where{Phase: in.Phase, Repo: in.Repo}, Workspace: in.Workspace,
-		Branch: p.Base.Name,
-		Head:   in.Head})
-	t.Demanded = p.Behind && !t.Contained
-	return t, err
+	return cruise.Merged{Done: err == nil}, err
 }
 
 // stand is the state of a request, from everything that was just read.
-func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said []forge.Comment) (cruise.Stand, error) {
+func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull) (cruise.Stand, error) {
 	s := cruise.Stand{Head: p.Head.Commit, Base: p.Base.Name}
-	for _, c := range forge.Standing(said) {
+	said, err := f.Said(ctx, in.PR, "")
+	if err != nil {
+		return s, err
+	}
+	for _, c := range forge.Standing(said.Comments) {
 		if c.Own || c.Twin != "" {
 			continue // it is our own, perhaps posted twice
 		}
@@ -125,11 +114,11 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull, said [
 		return s, err
 	}
 	for _, d := range in.Demands {
-		if withdrawn(d, said, us) {
+		if withdrawn(d, said.Comments, us) {
 			s.Gone = append(s.Gone, d.Comment)
 		}
 	}
-	if c := commentNow(said, in.Approval.Comment); c != nil && !c.Own {
+	if c := commentNow(said.Comments, in.Approval.Comment); c != nil && !c.Own {
 		word := CommentOf(*c)
 		if word.Write, _, err = mayWrite(ctx, f, *c); err != nil {
 			return s, err
@@ -175,29 +164,22 @@ func among(names []string, login string) bool {
 
 // Base says where the branch left the one that its request goes into now.
 func (d *Doer) Base(ctx context.Context, in cruise.Where) (string, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return "", err
-	}
-	at, err := f.MergeBase(ctx, in.PR)
-	return at, d.soon(in.Phase, err)
+	return ask(ctx, d, in, func(f Forge) (string, error) { return f.MergeBase(ctx, in.PR) })
 }
 
 // Verdict has the reviewer's own account judge a commit. Without such an account there are only the domains' comments.
 func (d *Doer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return err
-	}
-	us, err := f.Us(ctx)
-	if err != nil || len(us) < 2 || strings.EqualFold(us[0], us[1]) {
-		return temporary(err)
-	}
 	v := forge.RequestChanges
 	if in.Approve {
 		v = forge.Approve
 	}
-	_, err = f.Review(ctx, in.PR, forge.Review{Key: in.Phase + "-" + in.Key, Verdict: v, Body: unaddressed(in.Body),
-		Commit: in.Head})
-	return d.soon(in.Phase, err)
+	return d.on(ctx, in.Where, func(f Forge) error {
+		us, err := f.Us(ctx)
+		if err != nil || len(us) < 2 || strings.EqualFold(us[0], us[1]) {
+			return err
+		}
+		_, err = f.Review(ctx, in.PR, forge.Review{Key: in.Phase + "-" + in.Key, Verdict: v, Body: unaddressed(in.Body),
+			Commit: in.Head})
+		return err
+	})
 }

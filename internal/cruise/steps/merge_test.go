@@ -120,9 +120,9 @@ func TestAHeadThatIsInTheBaseIsMerged(t *testing.T) {
 		f := cutOff{t: t, g: g, pull: forge.Pull{State: forge.Open, Draft: c.draft, Mergeable: forge.MergeClean,
 			Head: forge.Branch{Commit: head}, Base: forge.Branch{Name: "main"}}}
 		d := &Doer{Data: t.TempDir(), Forge: func(context.Context, string) (Forge, error) { return f, nil }}
-		got, err := d.Merge(t.Context(), cruise.MergeIn{Where: cruise.Where{Phase: "a", Repo: g.Dir, PR: 7}, Head: head,
-			Base:     "main",
-			Approval: cruise.Approval{Commit: head}, Workspace: cruise.Workspace{Session: "feedbeef", Base: base}})
+		got, err := d.Merge(t.Context(), cruise.MergeIn{Where: cruise.Where{Phase: "a", Repo: g.Dir, PR: 7,
+			Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}, Head: head, Base: "main",
+			Approval: cruise.Approval{Commit: head}})
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

@@ -57,8 +57,8 @@ func TestWhatACheckLooksAtIsHeldByItsPlace(t *testing.T) {
 			since := g.Commit("work", "own_test.go", goTest)
 			c.does(g)
 			d := &Doer{Data: t.TempDir(), Sessions: workspace{tip: g.Git("rev-parse", "HEAD")}}
-			p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Where: cruise.Where{Phase: "a", Repo: g.Dir}, Since: since,
-				Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}))(t)
+			p := must.Get(d.Publish(t.Context(), cruise.PublishIn{Where: cruise.Where{Phase: "a", Repo: g.Dir,
+				Workspace: cruise.Workspace{Session: "feedbeef", Base: base}}, Since: since}))(t)
 			got := ""
 			for _, h := range p.Holds {
 				if h.Why == cruise.HoldRed {

@@ -85,18 +85,15 @@ func commitOf(c git.CommitText) cruise.Commit {
 
 // Push moves the forge's branch, from a repository that no agent has ever written.
 func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return cruise.Pushed{}, err
-	}
-	if err := d.push(ctx, f, in); err != nil {
-		return cruise.Pushed{}, err
-	}
-	if err := d.NotePush(in.Phase); err != nil {
-		return cruise.Pushed{}, temporary(err)
-	}
-	at, err := d.there(ctx, f, in.Phase, in.New)
-	return cruise.Pushed{At: at}, err
+	return ask(ctx, d, in.Where, func(f Forge) (p cruise.Pushed, err error) {
+		if err = d.push(ctx, f, in); err == nil {
+			err = d.NotePush(in.Phase)
+		}
+		if err == nil {
+			p.At, err = d.there(ctx, f, in.Phase, in.New)
+		}
+		return p, err
+	})
 }
 
 // there is when a commit was surely on the forge, by its own clock: later comments are about it. That is noted when it
@@ -115,7 +112,7 @@ func (d *Doer) there(ctx context.Context, f Forge, phase, commit string) (at tim
 	if err == nil {
 		err = whole.Write(name, []byte(commit+" "+remote.Now.UTC().Format(time.RFC3339Nano)+"\n"), 0o600)
 	}
-	return remote.Now, temporary(err)
+	return remote.Now, err
 }
 
 func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) {
@@ -125,7 +122,7 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 	}
 	q, err := d.scratch(ctx, repo, in.Phase, "push")
 	if err != nil {
-		return temporary(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, q.Close()) }()
 	p := forge.Push{Dir: q.Dir, Branch: in.Branch, Commit: in.New, Lease: in.Old}
@@ -145,7 +142,7 @@ func (d *Doer) push(ctx context.Context, f Forge, in cruise.PushIn) (err error) 
 		p.Lease = ""
 		err = f.Push(ctx, p)
 	}
-	return temporary(err)
+	return err
 }
 
 // settling is how long a forge may take to show a push everywhere: until then something may still be missing.

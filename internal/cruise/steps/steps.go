@@ -104,51 +104,46 @@ func SessionOf(phase string) string {
 
 // Metadata names the phase, even if the model fails.
 func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metadata, error) {
-	f, err := d.forge(ctx, in.Spec.Repo)
-	if err != nil {
-		return cruise.Metadata{}, err
-	}
+	return ask(ctx, d, cruise.Where{Phase: in.Phase, Repo: in.Spec.Repo}, func(f Forge) (cruise.Metadata, error) {
+		return d.named(ctx, f, in)
+	})
+}
+
+func (d *Doer) named(ctx context.Context, f Forge, in cruise.MetadataIn) (meta cruise.Metadata, err error) {
 	remote, err := f.Repository(ctx)
 	if err != nil {
-		return cruise.Metadata{}, temporary(err)
+		return meta, err
 	}
 	if !remote.CanPush {
-		return cruise.Metadata{}, fmt.Errorf("the token may not push to %s/%s", remote.Owner, remote.Name)
+		return meta, fmt.Errorf("the token may not push to %s/%s", remote.Owner, remote.Name)
 	}
 	repo, err := git.Open(ctx, in.Spec.Repo)
 	if err != nil {
-		return cruise.Metadata{}, err
+		return meta, err
 	}
-	meta, err := d.nameTask(ctx, in)
-	if err != nil {
-		return meta, temporary(err)
+	if meta, err = d.nameTask(ctx, in); err != nil {
+		return meta, err
 	}
 	if in.Spec.Branch != "" {
 		meta.Branch = in.Spec.Branch
 		return meta, errors.Join(cruise.CheckBranch(meta.Branch), repo.CheckBranch(ctx, meta.Branch))
 	}
 	for _, above := range cruise.Above(meta.Branch) {
-		switch at, err := f.Branch(ctx, above); {
-		case err != nil:
-			return meta, temporary(err)
-		case at != "":
+		at, err := f.Branch(ctx, above)
+		if err != nil {
+			return meta, err
+		}
+		if at != "" {
 			meta.Branch = strings.ReplaceAll(meta.Branch, "/", "-")
 		}
 	}
 	first := meta
-	for n := 2; ; n++ {
-		if n > 1000 {
-			return meta, fmt.Errorf("branch %s and a thousand like it exist", first.Branch)
-		}
-		if meta.Branch == remote.DefaultBranch {
-			meta = first.Another(n)
-			continue
-		}
+	for n := 2; n <= 1000; n++ {
 		free, err := d.free(ctx, in, f, repo, meta.Branch)
 		if err != nil {
-			return meta, temporary(err)
+			return meta, err
 		}
-		if free {
+		if free && meta.Branch != remote.DefaultBranch {
 			if meta != first {
 				d.log(ctx, in.Phase, fmt.Sprintf("branch %s is taken: it is %s", first.Branch, meta.Branch))
 			}
@@ -156,6 +151,7 @@ func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metad
 		}
 		meta = first.Another(n)
 	}
+	return meta, fmt.Errorf("branch %s and a thousand like it exist", first.Branch)
 }
 
 // nameTask asks a model once for the names of a task, and logs what of its answer was not used. The names are kept:
@@ -284,17 +280,15 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 
 // PullRequest opens the branch's pull request, or finds it.
 func (d *Doer) PullRequest(ctx context.Context, in cruise.PullRequestIn) (cruise.PullRequest, error) {
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return cruise.PullRequest{}, err
-	}
-	remote, err := f.Repository(ctx)
-	if err != nil {
-		return cruise.PullRequest{}, temporary(err)
-	}
-	p, _, err := f.Open(ctx, forge.NewPull{Key: in.Phase + "-pull", Head: in.Branch, Base: remote.DefaultBranch,
-		Title: in.Title, Body: in.Body, Draft: in.Draft})
-	return cruise.PullRequest{Number: p.Number, URL: p.URL, Base: p.Base.Name}, d.soon(in.Phase, err)
+	return ask(ctx, d, in.Where, func(f Forge) (cruise.PullRequest, error) {
+		remote, err := f.Repository(ctx)
+		if err != nil {
+			return cruise.PullRequest{}, err
+		}
+		p, _, err := f.Open(ctx, forge.NewPull{Key: in.Phase + "-pull", Head: in.Branch, Base: remote.DefaultBranch,
+			Title: in.Title, Body: in.Body, Draft: in.Draft})
+		return cruise.PullRequest{Number: p.Number, URL: p.URL, Base: p.Base.Name}, err
+	})
 }
 
 // Close removes the workspace, and the branch if that was asked for.
@@ -309,16 +303,25 @@ func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
 	if in.Head == "" || !in.Delete || !in.Merged && !in.Force {
 		return nil
 	}
-	f, err := d.forge(ctx, in.Repo)
-	if err != nil {
-		return err
-	}
-	return temporary(f.DeleteBranch(ctx, in.Branch, in.Head))
+	return d.on(ctx, in.Where, func(f Forge) error { return f.DeleteBranch(ctx, in.Branch, in.Head) })
 }
 
-func (d *Doer) forge(ctx context.Context, repo string) (Forge, error) {
-	f, err := d.Forge(ctx, repo)
-	return f, temporary(err)
+// on does something on the forge of a phase's repository. What fails there may pass by itself.
+func (d *Doer) on(ctx context.Context, at cruise.Where, do func(Forge) error) error {
+	f, err := d.Forge(ctx, at.Repo)
+	if err == nil {
+		err = do(f)
+	}
+	return d.soon(at.Phase, err)
+}
+
+// ask does something there that gives something.
+func ask[O any](ctx context.Context, d *Doer, at cruise.Where, do func(Forge) (O, error)) (out O, err error) {
+	err = d.on(ctx, at, func(f Forge) (err error) {
+		out, err = do(f)
+		return err
+	})
+	return out, err
 }
 
 func (d *Doer) dir(phase string) string { return filepath.Join(d.Data, "phases", phase) }
