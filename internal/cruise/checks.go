@@ -280,9 +280,7 @@ func (s *State) repair(failed []Check) {
 	for _, c := range failed {
 		f := Finding{ID: Identity(checkDomain, c.Name, firstError(c.Summary)), Domain: checkDomain, Check: c.Name,
 			Severity: "major", Author: "the forge", URL: c.URL, Round: s.Round, Text: checkText(c, s.Review.Approval.Commit)}
-		s.Ledger.Raise(f)
-		last := s.Ledger.Find(f.ID)
-		if last.State == Open {
+		if last, _ := s.Ledger.Raise(f); last.State == Open {
 			open, last.Text = true, f.Text
 		}
 	}

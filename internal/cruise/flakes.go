@@ -29,13 +29,7 @@ type JobIn struct {
 
 // rerunOf is what was done about a check of a commit, nil if nothing was.
 func (k *Checks) rerunOf(commit string, c Check) *Rerun {
-	i := slices.IndexFunc(k.Reruns, func(r Rerun) bool {
-		return r.Commit == commit && r.Check == c.Name && (r.Run == c.Run || r.Run == 0)
-	})
-	if i < 0 {
-		return nil
-	}
-	return &k.Reruns[i]
+	return find(k.Reruns, func(r Rerun) bool { return r.Commit == commit && r.Check == c.Name && r.Run == c.Run })
 }
 
 // withReruns sees checks in the light of what was run again: one that still shows the job that had failed is pending,

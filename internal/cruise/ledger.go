@@ -84,11 +84,16 @@ func Identity(domain, file, text string) string {
 
 // Find gives the finding of that id, nil if there is none.
 func (l *Ledger) Find(id string) *Finding {
-	i := slices.IndexFunc(l.Findings, func(f Finding) bool { return f.ID == id })
+	return find(l.Findings, func(f Finding) bool { return f.ID == id })
+}
+
+// find gives the first of a list that is meant, nil if there is none.
+func find[T any](list []T, meant func(T) bool) *T {
+	i := slices.IndexFunc(list, meant)
 	if i < 0 {
 		return nil
 	}
-	return &l.Findings[i]
+	return &list[i]
 }
 
 // twin is the id of an open finding that says the same in another domain, "" if there is none.
@@ -102,25 +107,25 @@ func (l *Ledger) twin(f Finding) string {
 	return ""
 }
 
-// editedMark stands between a comment's id and what tells an edit of it from its first words.
-const editedMark = "~"
+// EditedMark stands between a comment's id and what tells an edit of it from its first words: an edited comment is a new
+// one.
+const EditedMark = "~"
+
+// Unedited is the id of a comment, edited or not, on the forge.
+func Unedited(id string) string {
+	id, _, _ = strings.Cut(id, EditedMark)
+	return id
+}
 
 // Said gives the finding made from a person's comment, edited or not; nil if there is none.
 func (l *Ledger) Said(comment string) *Finding {
-	id, _, _ := strings.Cut(comment, editedMark)
-	i := slices.IndexFunc(l.Findings, func(f Finding) bool {
-		was, _, _ := strings.Cut(f.Comment, editedMark)
-		return f.Domain == "" && id != "" && was == id
-	})
-	if i < 0 {
-		return nil
-	}
-	return &l.Findings[i]
+	id := Unedited(comment)
+	return find(l.Findings, func(f Finding) bool { return f.Domain == "" && id != "" && Unedited(f.Comment) == id })
 }
 
-// Raise adds a finding and says whether it is work. A finding declined with a reason isn't, unless its code has changed
-// since; a fixed one is open again. A reviewer may name a known finding's id.
-func (l *Ledger) Raise(f Finding) bool {
+// Raise adds a finding, says whether it is work, and gives it as it stands. A finding declined with a reason isn't,
+// unless its code has changed since; a fixed one is open again. A reviewer may name a known finding's id.
+func (l *Ledger) Raise(f Finding) (stands *Finding, work bool) {
 	if f.Check == "" && (f.ID == "" || l.Find(f.ID) == nil) { // a check's identity is not its whole text
 		f.ID = Identity(f.Domain, f.Path, f.Text)
 		if f.Domain == "" && f.Comment != "" {
@@ -132,21 +137,21 @@ func (l *Ledger) Raise(f Finding) bool {
 	case old == nil:
 		f.State, f.Reopened, f.Stirred = Open, 0, false
 		l.Findings = append(l.Findings, f)
-		return true
+		return l.Find(f.ID), true
 	case old.State == Open:
 		old.Round = f.Round
-		return false
+		return old, false
 	case old.State == Noted:
 		old.State, old.Round, old.Line = Open, f.Round, f.Line
-		return true
+		return old, true
 	case old.State == Declined && (!old.Stirred || old.Ruled):
 		old.Insisted, old.Severity = true, or(f.Severity, old.Severity)
-		return false
+		return old, false
 	default:
 		old.State, old.Stirred = Open, false
 		old.Round, old.Line = f.Round, f.Line
 		old.Reopened++
-		return true
+		return old, true
 	}
 }
 
@@ -181,12 +186,7 @@ func (l *Ledger) wishes() []Finding {
 
 // base is the finding about a base that a fixer has to merge, nil if there is none.
 func (l *Ledger) base() *Finding {
-	for _, f := range l.OpenOnes() {
-		if strings.HasPrefix(f.Comment, fromBase) {
-			return l.Find(f.ID)
-		}
-	}
-	return nil
+	return find(l.Findings, func(f Finding) bool { return f.State == Open && strings.HasPrefix(f.Comment, fromBase) })
 }
 
 // drop takes back open findings.

@@ -3,7 +3,8 @@ package cruise
 import "testing"
 
 func raise(l *Ledger, domain, path, text string, round int) bool {
-	return l.Raise(Finding{Domain: domain, Path: path, Text: text, Round: round})
+	_, work := l.Raise(Finding{Domain: domain, Path: path, Text: text, Round: round})
+	return work
 }
 
 func TestAFindingIsKnownAgainWhateverItsLineAndPunctuation(t *testing.T) {
@@ -35,8 +36,8 @@ func TestAFindingIsRaisedOnce(t *testing.T) {
 
 func TestPeopleMaySayTheSameTwice(t *testing.T) {
 	var l Ledger
-	first := l.Raise(Finding{Comment: "c1", Text: "still wrong"})
-	second := l.Raise(Finding{Comment: "c2", Text: "still wrong"})
+	_, first := l.Raise(Finding{Comment: "c1", Text: "still wrong"})
+	_, second := l.Raise(Finding{Comment: "c2", Text: "still wrong"})
 	if !first || !second {
 		t.Error("the second was taken for the first")
 	}
@@ -65,10 +66,11 @@ func TestAReviewerCanNameAFindingThatItSaw(t *testing.T) {
 	raise(&l, "Security", "a.go", "x", 1)
 	id := l.Findings[0].ID
 	l.Settle(id, Fixed, "", "c0ffee")
-	if !l.Raise(Finding{ID: id, Domain: "Security", Path: "a.go", Text: "not quite", Round: 2}) || len(l.Findings) != 1 {
+	if _, work := l.Raise(Finding{ID: id, Domain: "Security", Path: "a.go", Text: "not quite", Round: 2}); !work ||
+		len(l.Findings) != 1 {
 		t.Errorf("ledger: %+v", l.Findings)
 	}
-	if !l.Raise(Finding{ID: "made-up", Domain: "Security", Path: "a.go", Text: "new", Round: 2}) ||
+	if _, work := l.Raise(Finding{ID: "made-up", Domain: "Security", Path: "a.go", Text: "new", Round: 2}); !work ||
 		l.Find("made-up") != nil {
 		t.Errorf("an id that nobody gave is kept: %+v", l.Findings)
 	}

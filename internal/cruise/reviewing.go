@@ -186,8 +186,7 @@ func (m reviewing) judged(domain string, r ReviewAnswer) {
 		if twin := m.Ledger.twin(found); twin != "" {
 			found.ID = twin
 		}
-		raised := m.Ledger.Raise(found)
-		last := m.Ledger.Find(idOf(&m.Ledger, found))
+		last, raised := m.Ledger.Raise(found)
 		wants = append(wants, last.ID)
 		unsaid := last.State == Open && last.Comment == "" &&
 			!slices.ContainsFunc(fresh, func(f Finding) bool { return f.ID == last.ID })
@@ -197,14 +196,6 @@ func (m reviewing) judged(domain string, r ReviewAnswer) {
 	}
 	m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.Head.Commit, Wants: wants},
 		reviewBody(domain, r.Verdict, r), fresh)
-}
-
-// idOf gives the ledger's id for a finding of a review.
-func idOf(l *Ledger, f Finding) string {
-	if f.ID != "" && l.Find(f.ID) != nil {
-		return f.ID
-	}
-	return Identity(f.Domain, f.Path, f.Text)
 }
 
 func reviewBody(domain string, v Verdict, r ReviewAnswer) string {

@@ -152,11 +152,7 @@ func (b *Inbox) accept(id string) (c *Comment) {
 
 // forget drops a remark whose comment says something else now.
 func (b *Inbox) forget(id string) {
-	id, _, _ = strings.Cut(id, editedMark)
-	b.Remarks = slices.DeleteFunc(b.Remarks, func(o Comment) bool {
-		was, _, _ := strings.Cut(o.ID, editedMark)
-		return was == id
-	})
+	b.Remarks = slices.DeleteFunc(b.Remarks, func(o Comment) bool { return Unedited(o.ID) == Unedited(id) })
 }
 
 // TrailerAnswer begins a line in which a fixer answers a person in words, without a commit.

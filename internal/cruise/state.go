@@ -240,11 +240,7 @@ func (r *Review) record(j Judgement) {
 
 // judgement is what a domain says of the present head, nil if it has said nothing.
 func (s *State) judgement(domain string) *Judgement {
-	i := slices.IndexFunc(s.Judgements, func(j Judgement) bool { return j.Domain == domain && j.Head == s.Head.Commit })
-	if i < 0 {
-		return nil
-	}
-	return &s.Judgements[i]
+	return find(s.Judgements, func(j Judgement) bool { return j.Domain == domain && j.Head == s.Head.Commit })
 }
 
 // unjudged gives the domains that have no verdict on the present head.
@@ -276,12 +272,7 @@ func (s *State) verdicts() (approve, overruled, others []string) {
 
 // failedReview is a review of the present head that failed, nil if there is none.
 func (s *State) failedReview() *Judgement {
-	for i, j := range s.Review.Judgements {
-		if j.Head == s.Head.Commit && j.Verdict == "" {
-			return &s.Review.Judgements[i]
-		}
-	}
-	return nil
+	return find(s.Judgements, func(j Judgement) bool { return j.Head == s.Head.Commit && j.Verdict == "" })
 }
 
 // overruled says that a verdict wants nothing but what was declined for good.
@@ -315,12 +306,8 @@ func (s *State) merges() bool { return s.Spec.Merge && s.lastKind() }
 
 // Domain names the domain under review: the first that has not judged the present head, "" if there is none.
 func (s *State) Domain() string {
-	if s.Stage == StageReview {
-		for _, d := range s.Spec.Domains {
-			if s.judgement(d) == nil {
-				return d
-			}
-		}
+	if left := s.unjudged(); s.Stage == StageReview && len(left) > 0 {
+		return left[0]
 	}
 	return ""
 }

@@ -145,8 +145,8 @@ func (m *machine) recordComment(c Comment) bool {
 	if c.At.After(m.heard) {
 		m.heard = c.At
 	}
-	added := m.addFinding(c)
-	if f := m.Ledger.Said(c.ID); f != nil && !c.Bot {
+	f, added := m.addFinding(c)
+	if !c.Bot {
 		f.Demand, f.At = sort != SortQuestion, c.Changed
 	}
 	return added
@@ -170,7 +170,7 @@ func (m *machine) reworded(f *Finding, c Comment) bool {
 	return f.State == Open
 }
 
-func (s *State) addFinding(c Comment) bool {
+func (s *State) addFinding(c Comment) (*Finding, bool) {
 	return s.Ledger.Raise(Finding{
 		Path: c.Path, Line: c.Line, Text: c.Body, Author: c.Author, URL: c.URL, Comment: c.ID, Round: s.Round,
 	})
@@ -217,10 +217,8 @@ func (m *machine) handleEvent(e *Event) {
 		m.active()
 	case EventAccept:
 		if c := m.accept(e.Text); c != nil {
-			m.addFinding(*c)
-			if f := m.Ledger.Said(e.Text); f != nil {
-				f.Accepted = true
-			}
+			f, _ := m.addFinding(*c)
+			f.Accepted = true
 			m.obeyPerson()
 			m.active()
 		}

@@ -100,7 +100,7 @@ func (d *Doer) answer(ctx context.Context, f Forge, t forge.Threads, in cruise.A
 		name = fmt.Sprintf("%s-answer-%s-%d-%s", in.Phase, in.Kind, in.Round, a.Finding)
 	}
 	post := forge.Post{Key: name, Body: unaddressed(a.Text)}
-	id, _, _ := strings.Cut(a.Comment, edited)
+	id := cruise.Unedited(a.Comment)
 	kind, _, err := forge.ParseID(id)
 	if err == nil && kind == forge.OnLine {
 		_, err := t.Reply(ctx, id, post)
@@ -161,9 +161,6 @@ func (d *Doer) Say(ctx context.Context, in cruise.SayIn) error {
 		return err
 	})
 }
-
-// edited separates a comment's id from the time of an edit: an edited comment is a new one.
-const edited = "~"
 
 // maxStranger bounds a comment by somebody who may not write.
 const maxStranger = 8 << 10
@@ -254,7 +251,7 @@ func CommentOf(c forge.Comment) cruise.Comment {
 		// The text too: a comment may change twice in one second.
 		sum := fnv.New32a()
 		_, _ = sum.Write([]byte(c.Body))
-		out.ID = fmt.Sprintf("%s%s%d-%08x", c.ID, edited, c.Updated.Unix(), sum.Sum32())
+		out.ID = fmt.Sprintf("%s%s%d-%08x", c.ID, cruise.EditedMark, c.Updated.Unix(), sum.Sum32())
 	}
 	if c.Kind == forge.InReview {
 		out.State = map[forge.CommentState]cruise.ReviewState{forge.ReviewApproved: cruise.ReviewApproved,

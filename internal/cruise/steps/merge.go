@@ -141,8 +141,7 @@ func withdrawn(d cruise.Demand, said []forge.Comment, us []string) bool {
 
 // commentNow is a comment as it is now, nil if it was deleted.
 func commentNow(said []forge.Comment, id string) *forge.Comment {
-	id, _, _ = strings.Cut(id, edited)
-	i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == id })
+	i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == cruise.Unedited(id) })
 	if i < 0 {
 		return nil
 	}
