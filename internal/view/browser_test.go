@@ -330,7 +330,6 @@ func (b *browser) fine(page string) {
 	var found string
 	b.do("axe on "+page, chromedp.Evaluate(axe+`; undefined`, nil),
 		chromedp.Evaluate(`axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations
-			.filter(v => v.impact === 'serious' || v.impact === 'critical')
 			.map(v => [v.id, v.help, v.nodes.map(n => n.html).slice(0, 3)])))`,
 			&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	if found != "[]" {

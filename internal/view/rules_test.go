@@ -126,6 +126,15 @@ func TestColoursHaveNames(t *testing.T) {
 	for _, c := range regexp.MustCompile(`#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(`).FindAllString(style, -1) {
 		t.Errorf("%s has no name", c)
 	}
+	red := regexp.MustCompile(`([^{}]+)\{[^{}]*var\(--(?:danger|red)[^{}]*\}`).FindAllStringSubmatch(style, -1)
+	if len(red) < 5 {
+		t.Errorf("only %d rules are red", len(red))
+	}
+	for _, m := range red { // it is for danger and what went wrong alone
+		if !regexp.MustCompile(`\.(bad|red|hot|lost|no|wrong)\b`).MatchString(m[1]) {
+			t.Errorf("%s is red", strings.TrimSpace(m[1]))
+		}
+	}
 	// --s1 to --s6 are these too; what stands beside something of a width of its own says so with calc().
 	spaces := regexp.MustCompile(`[;{\s](?:margin|padding|gap)[a-z-]*:([^;}]*)`).FindAllStringSubmatch(style, -1)
 	if len(spaces) < 100 {

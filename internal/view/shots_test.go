@@ -125,7 +125,7 @@ func (b *browser) look(h hand) {
 	b.sit(h)
 	height := int64(900)
 	if h.width < 500 {
-		height = 844
+		height = 848
 	}
 	b.do("a screen", emulation.SetDeviceMetricsOverride(h.width, height, 1, h.width < 500))
 }

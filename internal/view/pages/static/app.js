@@ -18,7 +18,7 @@ import {
   Bar,
   Part,
   Wrong,
-  Empty,
+  Oops,
   Soon,
 } from '/assets/lib.js';
 import {Home} from '/assets/home.js';
@@ -229,7 +229,7 @@ function App() {
     n = waiting(s);
   let shown = html`
     <main id="main" tabindex="-1">
-      <${Empty} icon="gone" head="There is nothing here"><a href="/">What needs you</a></${Empty}>
+      <${Oops} e=${{status: 404, message: 'no page has this address'}} />
     </main>
   `;
   for (const [is, make] of pages) {

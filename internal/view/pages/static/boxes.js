@@ -183,7 +183,7 @@ function Box({name, b, done, stop}) {
         </section>
       </div>
       <div class="stack l">
-        <aside class="card">
+        <aside class="card" aria-label="Layers">
           <h2>Layers</h2>
           <ul class="sect lays">
             ${s.layers.map(l => html`
@@ -195,13 +195,14 @@ function Box({name, b, done, stop}) {
                 />
                 <span class="any">
                   <b>${l.name}</b>
-                  <span class="m s blk">${l.detail} ${!l.active && l.mend}</span>
+                  <span class="m s blk">${l.detail}</span>
+                  ${!l.active && l.mend && html`<span class="s blk">What mends it: ${l.mend}</span>`}
                 </span>
               </li>
             `)}
           </ul>
         </aside>
-        <aside class="card">
+        <aside class="card" aria-label="May leave">
           <h2>May leave</h2>
           <ul class="sect allowed">
             ${s.allowed.map(a => html`

@@ -575,7 +575,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
         `}
       </main>
     </div>
-    <div class="dock stay lift">
+    <section class="dock stay lift" aria-label="What you decide">
       <span class="f">
         <b>
           ${c.pulled
@@ -669,6 +669,6 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
           </button>
         `}
       </span>
-    </div>
+    </section>
   `;
 }

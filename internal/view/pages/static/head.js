@@ -95,7 +95,7 @@ export function Frame({id, tab, files, children}) {
   `;
   const count = files ?? as.size?.files;
   return html`
-    <div class="head">
+    <section class="head" aria-label="This session">
       <div>
         <a class="btn q ic" href="/" aria-label="Back"><${Icon} of="left" /></a>
         <h1 class="cut"><bdi>${titleOf(s)}</bdi></h1>
@@ -141,8 +141,8 @@ export function Frame({id, tab, files, children}) {
         ${at('/network', 'Network')}
         ${at('/plan', 'Plan')}
       </nav>
-    </div>
-    <div class="bar2 ph f s">
+    </section>
+    <section class="bar2 ph f s" aria-label="Its sums">
       <${Agent} of=${s.agent} />
       <${Ran} s=${as} live=${live} />
       <b>${money(spent) || '$0.00'}</b>
@@ -150,7 +150,7 @@ export function Frame({id, tab, files, children}) {
         <${Bar} at=${part} />
         <span class="m">${most ? dollars(most) : tokens(l.run_tokens)}</span>
       `}
-    </div>
+    </section>
     <${Wrong} of=${s.wrong} />
     <${Part}>
       ${children(

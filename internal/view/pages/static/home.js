@@ -212,11 +212,11 @@ function Row({r, n, on, pick, marked, mark, open}) {
       <input type="checkbox" aria-label=${'Choose: ' + r.title} checked=${marked} onChange=${mark} />
       ${Icon({of: r.icon, c: r.c, label: r.says})}
       <span class="t">
-        <a class="cut" href=${r.to}><bdi>${r.title}</bdi></a>
+        <a class="cut" href=${r.to} dir="auto">${r.title}</a>
         ${Marks(r)}
         ${r.more?.length > 0 && html`<span class="chip">${count(r.more.length, 'comment')}</span>`}
         ${r.note && html`
-          <span class="m cut last"><bdi>${r.note}</bdi></span>
+          <span class="m last"><span class="cut" dir="auto">${r.note}</span></span>
         `}
       </span>
       <span class="meta">

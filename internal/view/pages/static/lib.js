@@ -88,6 +88,7 @@ const signs = {
   run: 'M8 1.75A6.25 6.25 0 1 1 1.75 8M8 7.2a.8.8 0 1 0 0 1.6a.8.8 0 1 0 0-1.6',
   done: 'M3 8.5l3.2 3.2L13 4.8',
   gone: 'M3 8h10',
+  search: 'M7 2.25a4.75 4.75 0 1 0 0 9.5a4.75 4.75 0 1 0 0-9.5M10.5 10.5 14 14',
   no: 'M4 4l8 8M12 4l-8 8',
   plus: 'M8 2.75v10.5M2.75 8h10.5',
   right: 'M6 3.5l4.5 4.5L6 12.5',
@@ -466,9 +467,9 @@ export const Empty = ({icon = 'inbox', head, children}) => html`
 export const Oops = ({e}) =>
   e ? html`
     <div class="empty" role="alert">
-      <${Icon} of=${e.status === 404 ? 'gone' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
+      <${Icon} of=${e.status === 404 ? 'search' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
       <h2>${e.status === 404 ? 'Not found' : 'This can’t be shown'}</h2>
-      <p class="m">${e.message}</p>
+      <p class="m">${e.message.split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x))}</p>
       <p><a class="btn" href="/">Inbox</a></p>
     </div>
   ` : null;

@@ -66,10 +66,10 @@ function stepsOf(p) {
     ['Checks', 'org'],
     ['Merge', 'ok'],
   ])
-    if (!p.ended && steps.length < 7 && !steps.some(s => s.role === name))
+    if (!p.ended && (steps.length < 7 || name === 'Merge') && !steps.some(s => s.role === name))
       steps.push({name, hue, todo: true, says: name === 'Merge' ? 'into its base' : 'to come'});
   if (p.ended) steps.push({name: 'End', hue: p.end === 'merged' ? 'ok' : 'gry', says: p.end || 'ended'});
-  return steps.slice(-7);
+  return steps.slice(-8);
 }
 const Steps = ({p}) => html`
   <ol class="steps" aria-label="Steps">

@@ -114,7 +114,10 @@ function Screen({id}) {
         }
         const v = JSON.parse(m.data);
         if (v.kind === 'size' && v.cols > 0) {
-          term.current.write('', () => term.current.resize(v.cols, v.rows));
+          term.current.write('', () => {
+            term.current.resize(v.cols, v.rows);
+            setTimeout(fit, 100); // it is drawn by now, and measured as it is
+          });
           setEnded(false);
         }
         if (v.kind === 'writer' || v.kind === 'reader') {
@@ -123,7 +126,7 @@ function Screen({id}) {
           setWho(v.kind);
           term.current.options.disableStdin = !has.current;
           if (has.current) {
-            fit();
+            setTimeout(fit); // what stands around it is drawn by then
             term.current.focus();
           }
         }
@@ -134,7 +137,7 @@ function Screen({id}) {
       };
     };
     const fit = () => {
-      if (!has.current || !term.current.element) return;
+      if (gone || !has.current || !term.current.element) return;
       const screen = term.current.element.querySelector('.xterm-screen'),
         t = term.current;
       const w = screen.clientWidth / t.cols,
