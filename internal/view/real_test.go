@@ -40,6 +40,30 @@ func TestTheAPIAgainstTheRealProgram(t *testing.T) {
 			t.Errorf("a code is for %q", out)
 		}
 	})
+	t.Run("a phone is told where", func(t *testing.T) { phoneIsTold(t, r) })
+}
+
+// phoneIsTold looks at what reaches who is away: a command of theirs hears where the page has what asks, by the name
+// that the page has for others, and a camera sees the same name.
+func phoneIsTold(t *testing.T, r *viewtest.Rig) {
+	const name = "https://devbox.tail1234.ts.net"
+	r.Run("cco", "config", "set", "view.hosts", strings.TrimPrefix(name, "https://"))
+	r.Run("cco", "config", "set", "notify.on_waiting", "echo $CCO_URL >"+r.Path("told.tmp")+" && mv "+
+		r.Path("told.tmp")+" "+r.Path("told"))
+	id := r.Push("Ask", "echo which >$CCO_EXCHANGE/question.txt\nsleep 600")
+	r.Await(id, "waiting")
+	var told []byte
+	for until := time.Now().Add(time.Minute); told == nil && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		told, _ = os.ReadFile(r.Path("told"))
+	}
+	if got := strings.TrimSpace(string(told)); got != name+"/session/"+id {
+		t.Errorf("the command is told %q", got)
+	}
+	drawn := r.Run("cco", "view", "code", "--qr")
+	if strings.Count(drawn, "█") < 100 || !strings.Contains(drawn, "it leads to "+name+",") {
+		t.Errorf("the camera sees\n%s", drawn)
+	}
+	r.Run("cco", "box", "kill", id)
 }
 
 func get[T any](t *testing.T, r *viewtest.Rig, path string) (out T) {
