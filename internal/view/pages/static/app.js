@@ -229,6 +229,7 @@ function App() {
     n = waiting(s);
   let shown = html`
     <main id="main" tabindex="-1">
+      <h1 class="sr">Not found</h1>
       <${Oops} e=${{status: 404, message: 'no page has this address'}} />
     </main>
   `;
