@@ -47,7 +47,7 @@ type snapshot struct {
 const (
 	watchEvery = 250 * time.Millisecond
 	watchApart = 500 * time.Millisecond
-	watchTimes = 60
+	watchTimes = 90
 	watchMost  = 3 * time.Second
 	watchLeast = 5 * time.Second
 )
