@@ -222,9 +222,9 @@ function Row({r, n, on, pick, marked, mark, open}) {
       <span class="meta">
         <span class="cut" title=${r.repo}>
           ${base(r.repo)}
-          ${r.branch && html`<span class="dk"> · ${r.branch}</span>`}
+          ${r.branch && html`<span class="dk">${' · ' + r.branch}</span>`}
         </span>
-        <span class="dk">${r.agent && Agent({of: r.agent})}</span>
+        ${r.agent ? Agent({of: r.agent, c: 'dk'}) : html`<span class="dk"></span>`}
         <span class="n">${r.size && Size({of: r.size})}</span>
         <span class="n">${r.cost && r.cost.cost > 0 && cents(r.cost.cost)}</span>
         <span class="n"><${Ago} at=${r.at} /></span>

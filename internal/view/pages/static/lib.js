@@ -224,8 +224,8 @@ export const Plus = ({s}) => html`
 `;
 const hues = {claude: 'org', codex: 'teal', gemini: 'acc', copilot: 'vio', opencode: 'ok'};
 export const hue = agent => hues[agent] || 'gry';
-export const Agent = ({of}) => html`
-  <span class="f g1">
+export const Agent = ({of, c = ''}) => html`
+  <span class=${'f g1 ' + c}>
     <span class=${'dot ' + hue(of)}></span>
     <span class="cut">${of}</span>
   </span>
