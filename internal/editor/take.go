@@ -32,21 +32,19 @@ func (t *talk) settle(ctx context.Context, rec store.Session) (sdk.StopReason, e
 		return "", err
 	}
 	o.Stay = o.Stay || t.o.Take == Never
-	o.Leave = func(r session.PullResult, no error) (bool, error) {
-		if no != nil {
-			return true, t.left(ctx, rec, r, no) // it goes to its ref, with no question
-		}
-		return t.leaves(ctx, r)
-	}
+	o.Leave = func(r session.PullResult, can func() error) (bool, error) { return t.leaves(ctx, rec, r, can) }
 	return sdk.StopReasonEndTurn, t.pull(ctx, rec, o)
 }
 
 // leaves says whether to leave at its ref what came, in which nothing needs a person's consent. There may be only
 // something left uncommitted, which comes beside the branch.
-func (t *talk) leaves(ctx context.Context, r session.PullResult) (bool, error) {
+func (t *talk) leaves(ctx context.Context, rec store.Session, r session.PullResult, can func() error) (bool, error) {
 	found := len(r.Gate.Groups)+len(r.Gate.Notes) > 0
 	if t.o.Take == EachTurn && !found || t.o.Take == Ask && len(r.Summary.Commits) == 0 {
 		return false, nil
+	}
+	if no := can(); no != nil {
+		return true, t.left(ctx, rec, r, no) // it goes to its ref, with no question
 	}
 	if err := t.say(ctx, "%s", cameText(r)); err != nil || t.o.Take == EachTurn {
 		return true, err

@@ -39,8 +39,8 @@ type PullOptions struct {
 	Elsewhere bool
 	Only      []string // paths: one commit of them, and the rest at the session's ref alone
 	Stay      bool     // write the session's ref, and move no branch
-	// Leave says of what has passed the gate whether it stays, or no branch can move to it for the reason that is given.
-	Leave func(r PullResult, no error) (bool, error)
+	// Leave says of what has passed the gate whether it stays; can says why no branch can move to it.
+	Leave func(r PullResult, can func() error) (bool, error)
 	Join  Join // what to do if the branch has diverged
 	// Idle says whether to end an agent that sits at its prompt; waited says that it came there while the pull waited.
 	// Nil ends none.
@@ -206,7 +206,7 @@ func (s HandOff) pull(ctx context.Context, rec store.Session, o PullOptions) (Pu
 		err = s.canImport(ctx, q, r, o)
 	}
 	if err == nil && o.Leave != nil && !o.Stay {
-		o.Stay, err = o.Leave(r, s.canImport(ctx, q, r, o))
+		o.Stay, err = o.Leave(r, func() error { return s.canImport(ctx, q, r, o) })
 	}
 	if err == nil && !o.DryRun {
 		r, err = s.importWork(ctx, repo, q, r, o)
