@@ -52,8 +52,6 @@ func (a *asleep) Recv(timeout time.Duration) (*Event, error) {
 	return e, err
 }
 
-func (a *asleep) Await(w Wait) (*Event, time.Time, error) { return once(a.Recv, w) }
-
 func TestTimeAsleepIsNotIdle(t *testing.T) {
 	w := &world{agents: unsure, news: []Comment{comment("2", "ann", "OWNER", "[REVIEW COMPLETE]", 33*time.Hour)}}
 	st, err := Phase(&asleep{memory: &memory{t: t, w: w, now: begin}}, NewState(spec()))

@@ -169,8 +169,6 @@ func (r *doomed) Sleep(d time.Duration) error {
 	return nil
 }
 
-func (r *doomed) Await(w Wait) (*Event, time.Time, error) { return once(r.Recv, w) }
-
 func (r *doomed) Start(step string, in any) Pending {
 	data := must.Get(json.Marshal(in))(r.t)
 	if r.at("before " + step + " " + string(data)) {

@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,8 +31,9 @@ type machine struct {
 	yes     *Approval // found by the present look
 	saw     bool      // the last look succeeded, and nothing else was done since
 	told    string    // another's head that the user was asked about, until anything is done after the answer
-	known   *News     // what the last look gave, if it succeeded
 	due     bool      // the look that was due when the state was saved is still to be waited for
+	saved   []byte    // the state that was saved last, if the phase waited, and when that was
+	savedAt time.Time
 }
 
 // Phase carries a phase on from its saved state until it has ended, or until the engine wants to go on with a new
@@ -140,9 +142,14 @@ const saveAgain = 30 * time.Second
 
 // record saves the state. It is all that a later life of the phase knows, so nothing else happens before that is done.
 func (m *machine) record(last bool) Saved {
+	now, waiting := m.now(), m.waiting()
+	if waiting != nil && bytes.Equal(waiting, m.saved) && now.Sub(m.savedAt).Abs() < longestWait {
+		return Saved{}
+	}
 	for wait := firstWait; ; wait = min(2*wait, saveAgain) {
 		saved, failed := do(m, StepSave, SaveIn{Phase: m.ID(), State: *m.State, Last: last})
 		if failed == nil {
+			m.saved, m.savedAt = waiting, now
 			return saved
 		}
 		leaveOn(m.Sleep(wait))

@@ -16,9 +16,6 @@ type Run interface {
 	Start(step string, in any) Pending
 	// Recv waits for an event; nil means that the time ran out.
 	Recv(timeout time.Duration) (*Event, error)
-	// Await is Recv with looks meanwhile that are not saved; nil also means that there is reason to look. Looked is when
-	// one of them last found nothing new, the zero time if none is known to have.
-	Await(w Wait) (e *Event, looked time.Time, err error)
 	// Sleep waits, whatever is sent.
 	Sleep(d time.Duration) error
 	// Full says that the engine wants to go on with a new history, and the state carried over.

@@ -200,8 +200,6 @@ func (w *watchful) Recv(d time.Duration) (*Event, error) {
 	return w.memory.Recv(d)
 }
 
-func (w *watchful) Await(wait Wait) (*Event, time.Time, error) { return once(w.Recv, wait) }
-
 func TestAnEndThatNobodyWaitsForIsAnEnd(t *testing.T) {
 	w := &world{agents: willing, unread: 1000}
 	if st, r := play(t, w, spec()); st.End != EndApproved || r.now.After(after(time.Minute)) {

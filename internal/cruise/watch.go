@@ -51,7 +51,7 @@ func (m *machine) watch() {
 			m.waitShown(wait)
 			continue
 		}
-		if m.waitLooking(); !m.asked && m.Stage == StageWatch {
+		if m.waitShown(m.Looks.Backoff.Interval()); !m.asked && m.Stage == StageWatch {
 			m.Looks.Backoff = m.Looks.Backoff.Slower()
 		}
 	}
@@ -71,7 +71,7 @@ func (m *machine) lookIn() LookIn { return LookIn{Where: m.where(), Mark: m.Inbo
 // no longer at then.
 func (m *machine) look() (fresh bool) {
 	stage, in := m.Stage, m.lookIn()
-	in.Now, m.asked, m.known = m.asked, false, nil
+	in.Now, m.asked = m.asked, false
 	news, failed := do(m, StepLook, in)
 	if failed != nil {
 		m.Waiting.Trouble = StepLook.Name + ": " + failed.Msg // the next look may succeed
@@ -82,7 +82,7 @@ func (m *machine) look() (fresh bool) {
 		return false
 	}
 	m.Waiting.Trouble = ""
-	m.head, m.yes, m.saw, m.known = news.Head, nil, true, &news
+	m.head, m.yes, m.saw = news.Head, nil, true
 	for _, c := range news.Comments {
 		fresh = m.recordComment(c) || fresh
 	}
@@ -308,7 +308,7 @@ func (m *machine) ask() {
 	}
 	m.idle()
 	m.Looks.Backoff = m.Looks.Backoff.Slower()
-	m.waitLooking()
+	m.waitShown(m.Looks.Backoff.Interval())
 }
 
 // ending says on the pull request how the phase ended, and goes on with the next kind if there is one. It has ended, so

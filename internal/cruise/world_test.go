@@ -49,14 +49,6 @@ func (r *memory) Sleep(d time.Duration) error {
 	return nil
 }
 
-func (r *memory) Await(w Wait) (*Event, time.Time, error) { return once(r.Recv, w) }
-
-// once lets the phase itself make the first look of a wait.
-func once(recv func(time.Duration) (*Event, error), w Wait) (*Event, time.Time, error) {
-	e, err := recv(w.Pace.Interval())
-	return e, time.Time{}, err
-}
-
 func (r *memory) count() {
 	if r.steps++; r.steps > 20000 {
 		panic("the phase never ends")

@@ -295,70 +295,23 @@ func (l *life) next() *cruise.Event {
 
 // Recv waits for an event.
 func (l *life) Recv(timeout time.Duration) (*cruise.Event, error) {
-	e, _, err := l.await(timeout, nil)
-	return e, err
-}
-
-// await waits for an event, or for what looks beside it to end.
-func (l *life) await(timeout time.Duration, looked <-chan lookedAt) (*cruise.Event, lookedAt, error) {
 	if err := l.ctx.Err(); err != nil {
-		return nil, lookedAt{}, err
+		return nil, err
 	}
 	late := time.NewTimer(timeout)
 	defer late.Stop()
 	for {
 		if e := l.next(); e != nil || timeout <= 0 {
-			return e, lookedAt{}, nil
+			return e, nil
 		}
 		select {
 		case <-l.arrived:
 		case <-late.C:
-			return l.next(), lookedAt{}, nil // one that came at that moment
-		case last := <-looked:
-			return nil, last, nil
+			return l.next(), nil // one that came at that moment
 		case <-l.ctx.Done():
-			return nil, lookedAt{}, l.ctx.Err()
+			return nil, l.ctx.Err()
 		}
 	}
-}
-
-// lookedAt is when a look beside a wait last found nothing new, or what went wrong with it.
-type lookedAt struct {
-	at    time.Time
-	wrong any
-}
-
-// Await looks beside the wait.
-func (l *life) Await(w cruise.Wait) (*cruise.Event, time.Time, error) {
-	in, err := json.Marshal(w.Look)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	ctx, stop := context.WithCancel(l.ctx)
-	looked := make(chan lookedAt, 1)
-	go func() {
-		last := lookedAt{}
-		defer func() {
-			last.wrong = recover() // it goes wrong in the phase, which knows what to do
-			looked <- last
-		}()
-		last.at = w.Watch(ctx, l.Engine.Now, func(ctx context.Context) (news cruise.News, err error) {
-			out, err := cruise.Dispatch(ctx, l.Steps, cruise.StepLook.Name, in)
-			if err == nil {
-				err = json.Unmarshal(out, &news)
-			}
-			return news, err
-		})
-	}()
-	e, last, err := l.await(w.Longest(), looked)
-	stop()
-	if e != nil && err == nil {
-		last = <-looked // it ends with its context
-	}
-	if last.wrong != nil {
-		panic(last.wrong)
-	}
-	return e, last.at, err
 }
 
 // Start begins a step at once; several can be under way.
