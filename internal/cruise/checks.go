@@ -172,27 +172,25 @@ type checking struct{ *machine }
 
 // checks waits until they are green. A failed one is work.
 func (m checking) checks() {
-	for m.Stage == StageChecks && !m.Paused && !m.Full() {
-		m.look()
-		if len(m.Ledger.wishes()) > 0 {
-			m.to(StageWatch) // the new head will need an approval of its own
-			return
-		}
-		got := m.withReruns(attempt(m.machine, StepChecks, ChecksIn{Where: m.where(), Within: m.Looks.Backoff.Waited()}))
-		now := m.now()
-		got.Expected = m.Checks.Names
-		m.Checks.Last = &got
-		m.rememberRed(got)
-		if failed := m.decideChecks(got, now); len(failed) > 0 {
-			m.handleFailed(got.Head, failed)
-		}
-		m.stay(StageChecks)
-		wait := m.Looks.Backoff.Interval()
-		if left := m.Checks.Since.Add(m.Spec.settle()).Sub(now); left > 0 && left < wait {
-			wait = left
-		}
-		m.waitSlower(wait)
+	m.look()
+	if len(m.Ledger.wishes()) > 0 {
+		m.to(StageWatch) // the new head will need an approval of its own
+		return
 	}
+	got := m.withReruns(attempt(m.machine, StepChecks, ChecksIn{Where: m.where(), Within: m.Looks.Backoff.Waited()}))
+	now := m.now()
+	got.Expected = m.Checks.Names
+	m.Checks.Last = &got
+	m.rememberRed(got)
+	if failed := m.decideChecks(got, now); len(failed) > 0 {
+		m.handleFailed(got.Head, failed)
+	}
+	m.stay(StageChecks)
+	wait := m.Looks.Backoff.Interval()
+	if left := m.Checks.Since.Add(m.Spec.settle()).Sub(now); left > 0 && left < wait {
+		wait = left
+	}
+	m.waitSlower(wait)
 }
 
 // handleFailed runs failed jobs again that were not yet, and makes findings of what fails for good.

@@ -75,7 +75,7 @@ func (m fixing) attribute(commits []Commit, turn Job, r Report) {
 	case len(turn.Findings) == 1 && len(open) == 1:
 		ids = turn.Findings
 	case len(open) > 0 && !m.spent():
-		question := prompt("which", briefing{State: *m.State, Commit: commits[at].ID, Open: open})
+		question := Prompt("which", briefing{State: *m.State, Commit: commits[at].ID, Open: open})
 		answer := m.turn(m.job(Reviewer, fmt.Sprintf("which-%d", m.Round), m.Spec.Fixer, question))
 		for line := range strings.Lines(answer.Answer) {
 			if id, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerFinding+":"); ok && answer.OK {
@@ -233,9 +233,7 @@ func (s *State) laterKind() Kind {
 // stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one
 // that was: the person who closed it did not see that work. It is kept in the user's repository.
 func (m fixing) stillOpen() {
-	in := m.lookIn()
-	in.Now = true
-	news := attempt(m.machine, StepLook, in)
+	news := attempt(m.machine, StepLook, m.lookIn(true))
 	if end := map[PullState]End{PullMerged: EndMerged, PullClosed: EndClosed}[news.State]; end != "" {
 		m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the "+
 			"repository that the phase was started in.", m.Round, m.Workspace.Session))

@@ -84,53 +84,52 @@ type merging struct{ *machine }
 // merge merges what was approved, or ends a phase that does not merge. The step checks again whether the approval
 // holds. While it may not go on, the phase tells people whom it waits for, and reads their comments.
 func (m merging) merge() {
-	for stage := m.Stage; m.Stage == stage && !m.Paused && !m.Full(); {
-		m.look()
-		if len(m.Ledger.wishes()) > 0 {
-			m.to(StageWatch) // the new head will need an approval of its own
-			return
-		}
-		if m.unsure() {
-			m.waitForMerge("the forge to say who pushed " + abbrev(m.head))
-			continue
-		}
-		in := MergeIn{
-			Where: m.where(), Head: m.Review.Approval.Commit, Base: m.Base.Branch, Approval: *m.Review.Approval,
-			Over: m.Review.Over, Only: stage == StageCompare, Checks: m.Spec.Checks, IgnoreChecks: m.Spec.IgnoreChecks,
-			Expected: m.Checks.Names,
-		}
-		if !in.Only {
-			in.Demands = m.Ledger.demands()
-		}
-		got := attempt(m.machine, StepMerge, in)
-		switch {
-		case got.Done && in.Only:
-			m.endApproved()
-			return
-		case got.Done:
-			m.end(EndMerged, m.Review.Approval.Words)
-			return
-		case got.Target != nil:
-			m.raiseBase(*got.Target)
-			m.to(StageWatch) // the merge needs an approval of its own
-			return
-		case got.Refused != "":
-			m.refused(got.Refused)
-			m.Waiting.For = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
-			got.Wait = m.Waiting.For
-		case got.Lost != "":
-			m.note("lost-"+m.Review.Approval.Comment, got.Lost+" It does not count.")
-			m.Review.Approval = nil
-			m.to(StageWatch)
-			return
-		case got.Base != "":
-			m.retargeted(got.Base)
-			m.stay(stage)
-		}
-		m.waitForMerge(got.Wait)
-		if got.Checks && m.Stage == stage && m.Spec.Checks.counts() {
-			m.to(StageChecks)
-		}
+	stage := m.Stage
+	m.look()
+	if len(m.Ledger.wishes()) > 0 {
+		m.to(StageWatch) // the new head will need an approval of its own
+		return
+	}
+	if m.unsure() {
+		m.waitForMerge("the forge to say who pushed " + abbrev(m.head))
+		return
+	}
+	in := MergeIn{
+		Where: m.where(), Head: m.Review.Approval.Commit, Base: m.Base.Branch, Approval: *m.Review.Approval,
+		Over: m.Review.Over, Only: stage == StageCompare, Checks: m.Spec.Checks, IgnoreChecks: m.Spec.IgnoreChecks,
+		Expected: m.Checks.Names,
+	}
+	if !in.Only {
+		in.Demands = m.Ledger.demands()
+	}
+	got := attempt(m.machine, StepMerge, in)
+	switch {
+	case got.Done && in.Only:
+		m.endApproved()
+		return
+	case got.Done:
+		m.end(EndMerged, m.Review.Approval.Words)
+		return
+	case got.Target != nil:
+		m.raiseBase(*got.Target)
+		m.to(StageWatch) // the merge needs an approval of its own
+		return
+	case got.Refused != "":
+		m.refused(got.Refused)
+		m.Waiting.For = "the forge, which does not merge it: " + got.Refused // it is said on the request if it lasts
+		got.Wait = m.Waiting.For
+	case got.Lost != "":
+		m.note("lost-"+m.Review.Approval.Comment, got.Lost+" It does not count.")
+		m.Review.Approval = nil
+		m.to(StageWatch)
+		return
+	case got.Base != "":
+		m.retargeted(got.Base)
+		m.stay(stage)
+	}
+	m.waitForMerge(got.Wait)
+	if got.Checks && m.Stage == stage && m.Spec.Checks.counts() {
+		m.to(StageChecks)
 	}
 }
 

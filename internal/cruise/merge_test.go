@@ -13,7 +13,7 @@ func thatMerges() Spec {
 	return s
 }
 
-func approvalBy(id, author string, association Association, commit string, at time.Duration) Comment {
+func approvalBy(id, author string, association string, commit string, at time.Duration) Comment {
 	c := comment(id, author, association, "", at)
 	c.State, c.Commit = ReviewApproved, commit
 	return c

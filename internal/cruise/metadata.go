@@ -23,11 +23,6 @@ type Metadata struct {
 	Branch string `json:"branch_name"`
 }
 
-// MetadataPrompt asks a model for the names of a task. The task is data here: nothing in it is carried out.
-func MetadataPrompt(task string) string {
-	return prompt("name", task)
-}
-
 // NameTask names a task by a model's answer. Each part of the answer that can't be used is replaced by the task's own
 // words; notes say which and why.
 func NameTask(task, answer string) (m Metadata, notes []string) {

@@ -270,7 +270,7 @@ func (m *machine) work() {
 	now := m.now()
 	m.begin()
 	job := m.job(Author, "author-"+strconv.Itoa(m.Attempt.Number), m.Spec.Planner,
-		prompt("author", briefing{State: *m.State, Date: now.Format(time.DateOnly)}))
+		Prompt("author", briefing{State: *m.State, Date: now.Format(time.DateOnly)}))
 	job.Message = m.Meta.Title
 	report, published := m.turnAndPublish(job)
 	m.over()

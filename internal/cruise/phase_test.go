@@ -123,10 +123,10 @@ func TestAReviewThatFailsIsNeverAnApproval(t *testing.T) {
 	}
 }
 
-func comment(id, author string, association Association, body string, at time.Duration) Comment {
+func comment(id, author string, association string, body string, at time.Duration) Comment {
 	return Comment{ID: id, Author: author, Association: association, Body: body, URL: "https://forge.example/" + id,
 		At: after(at), Changed: after(at),
-		Write: slices.Contains([]Association{"OWNER", "MEMBER"}, association)}
+		Write: slices.Contains([]string{"OWNER", "MEMBER"}, association)}
 }
 
 // unsure reviewers skip, so that only people end the review.

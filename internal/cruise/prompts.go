@@ -43,8 +43,8 @@ type briefing struct {
 	Commit string // of leftovers
 }
 
-// prompt words something for an agent or the forge.
-func prompt(name string, data any) string {
+// Prompt words something for an agent or the forge.
+func Prompt(name string, data any) string {
 	var b strings.Builder
 	if err := prompts.ExecuteTemplate(&b, name+".md", data); err != nil {
 		panic(err) // the template is wrong, whatever the data are
@@ -54,16 +54,16 @@ func prompt(name string, data any) string {
 
 // reviewPrompt asks for one domain's review of the present head.
 func reviewPrompt(st State, domain string) string {
-	return prompt("review", briefing{State: st, Domain: domain, Since: st.since()})
+	return Prompt("review", briefing{State: st, Domain: domain, Since: st.since()})
 }
 
 // fixPrompt gives a new fixer everything that it needs.
 func fixPrompt(st State, open []Finding) string {
-	return prompt("fix", briefing{State: st, Open: open, Red: st.red()})
+	return Prompt("fix", briefing{State: st, Open: open, Red: st.red()})
 }
 
 // endWords is the one comment that a phase leaves when it ends.
-func endWords(st State) string { return strings.TrimSpace(prompt("end", st)) }
+func endWords(st State) string { return strings.TrimSpace(Prompt("end", st)) }
 
 // fenced puts text between two marker lines that can't occur in it.
 func fenced(words string) string {

@@ -101,11 +101,6 @@ type SortIn struct {
 // maxSorted bounds what a model is asked about: who writes more wants something.
 const maxSorted = 4 << 10
 
-// SortPrompt asks what a comment is. The comment is data here.
-func SortPrompt(text string) string {
-	return prompt("sort", text)
-}
-
 // ParseSort reads a model's answer: anything but one of the words is none.
 func ParseSort(answer string) Sort {
 	s := Sort(strings.ToLower(strings.Trim(answer, " \t\r\n.\"'`*")))

@@ -90,26 +90,23 @@ func (in MergeIn) May(s Stand) Merged {
 		return Merged{Base: s.Base}
 	}
 	a := in.Approval
+	var said *Comment
 	switch {
 	case a.Word:
-		if s.Word == nil || !Complete(s.Word.Body) {
+		if said = s.Word; said == nil || !Complete(said.Body) {
 			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
 		}
-		if !s.Word.Write && !in.Only {
-			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the word of %[1]s is not an approval "+
-				"for a merge.", a.Name)}
-		}
 	case a.Name != "":
-		i := slices.IndexFunc(s.Verdicts, func(v Comment) bool {
+		said = find(s.Verdicts, func(v Comment) bool {
 			return v.approves() && v.Author == a.Name && v.Commit == a.Commit
 		})
-		if i < 0 {
+		if said == nil {
 			return Merged{Lost: fmt.Sprintf("the approval of %s by %s stands no more.", abbrev(a.Commit), a.Name)}
 		}
-		if !s.Verdicts[i].Write && !in.Only {
-			return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a "+
-				"merge.", a.Name)}
-		}
+	}
+	if said != nil && !said.Write && !in.Only {
+		return Merged{Lost: fmt.Sprintf("%s may not write to this repository, so that the approval of %[1]s is none for a "+
+			"merge.", a.Name)}
 	}
 	if s.Head != a.Commit {
 		if a.Name != "" {

@@ -67,7 +67,7 @@ func TestAPersonsDemandIsSettledByAPerson(t *testing.T) {
 		return willing(j)
 	}
 	ask := comment("1", "ann", "OWNER", "this must not be merged as it is", -time.Minute)
-	by := func(who string, association Association, commit string, at time.Duration) []Comment {
+	by := func(who string, association string, commit string, at time.Duration) []Comment {
 		return []Comment{approvalBy("2", who, association, commit, at)}
 	}
 	word := []Comment{comment("2", "bob", "MEMBER", "[REVIEW COMPLETE]", 2*time.Hour)}

@@ -224,19 +224,13 @@ const (
 	PullClosed PullState = "closed" // without being merged
 )
 
-// CommentKind is the way in which something was said, as the forge calls it. It is only shown.
-type CommentKind string
-
-// Association is what an author is to the repository, as the forge calls it. It is only shown: a phase goes by whether
-// the author may write.
-type Association string
-
-// Comment is something that was said on the pull request. Its words are data.
+// Comment is something that was said on the pull request. Its words are data. Kind and association are what the forge
+// calls them, and only shown: a phase goes by whether the author may write.
 type Comment struct {
 	ID          string      `json:"id"`
-	Kind        CommentKind `json:"kind"`
+	Kind        string      `json:"kind"`
 	Author      string      `json:"author"`
-	Association Association `json:"association,omitempty"`
+	Association string      `json:"association,omitempty"`
 	Body        string      `json:"body"`
 	Path        string      `json:"path,omitempty"`
 	Line        int         `json:"line,omitempty"`

@@ -118,9 +118,7 @@ func (m *machine) lookForActivity() {
 	if now := m.now(); m.PR == nil || m.Spec.Timeout <= 0 || now.Sub(m.LastActivity) < m.Spec.Timeout {
 		return
 	}
-	in := m.lookIn()
-	in.Now = true
-	news, failed := do(m, StepLook, in)
+	news, failed := do(m, StepLook, m.lookIn(true))
 	if failed != nil {
 		m.Looks.Blind, m.saw = true, false
 		return

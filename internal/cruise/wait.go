@@ -49,13 +49,9 @@ func (s State) Next(now time.Time) (time.Time, Backoff) {
 
 // waitShown waits for an event, and shows until when.
 func (m *machine) waitShown(wait time.Duration) {
-	m.showWait(wait)
-	m.awaitEvent(wait)
-}
-
-func (m *machine) showWait(wait time.Duration) {
 	m.Looks.Next = m.now().Add(wait)
 	m.save()
+	m.awaitEvent(wait)
 }
 
 // waitSlower waits for an event, and longer the next time if nobody wants a look.

@@ -46,14 +46,12 @@ func (m *machine) watch() {
 			m.approve(*a)
 			return
 		}
-		m.idle()
 		if fresh {
+			m.idle()
 			m.waitShown(wait)
 			continue
 		}
-		if m.waitShown(m.Looks.Backoff.Interval()); !m.asked && m.Stage == StageWatch {
-			m.Looks.Backoff = m.Looks.Backoff.Slower()
-		}
+		m.waitSlower(m.Looks.Backoff.Interval())
 	}
 }
 
@@ -65,13 +63,16 @@ func (m *machine) quiet(now time.Time) time.Duration {
 	return min(m.heard.Add(m.Spec.quiet()).Sub(now), m.Spec.quiet())
 }
 
-func (m *machine) lookIn() LookIn { return LookIn{Where: m.where(), Mark: m.Inbox.Mark} }
+// lookIn asks for what is new; now, for what was not read for another phase a moment ago.
+func (m *machine) lookIn(now bool) LookIn {
+	return LookIn{Where: m.where(), Mark: m.Inbox.Mark, Now: now}
+}
 
 // look reads what was said and done, and says whether there is something new to do. It leaves a stage that the phase is
 // no longer at then.
 func (m *machine) look() (fresh bool) {
-	stage, in := m.Stage, m.lookIn()
-	in.Now, m.asked = m.asked, false
+	stage, in := m.Stage, m.lookIn(m.asked)
+	m.asked = false
 	news, failed := do(m, StepLook, in)
 	if failed != nil {
 		m.Waiting.Trouble = StepLook.Name + ": " + failed.Msg // the next look may succeed
@@ -306,9 +307,7 @@ func (m *machine) ask() {
 		m.stay(StageAsk)
 		m.Ask = before
 	}
-	m.idle()
-	m.Looks.Backoff = m.Looks.Backoff.Slower()
-	m.waitShown(m.Looks.Backoff.Interval())
+	m.waitSlower(m.Looks.Backoff.Interval())
 }
 
 // ending says on the pull request how the phase ended, and goes on with the next kind if there is one. It has ended, so
@@ -345,12 +344,6 @@ func (s *State) onward() {
 	s.to(StageWork)
 }
 
-// endIn ends a phase whose last step failed. The failure is shown, and a person may retry the step.
-func (s *State) endIn(step string, failure *StepError) {
-	s.to(StageEnded)
-	s.Waiting.Trouble = step + ": " + failure.Msg
-}
-
 // clean removes the workspace, which the step refuses while it holds commits that exist nowhere else. It waits out
 // temporary failures, but not if a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() {
@@ -361,7 +354,8 @@ func (m *machine) clean() {
 			break
 		}
 		if !failed.Temporary || m.End == EndCleanup {
-			m.endIn(StepClose.Name, failed)
+			m.to(StageEnded)
+			m.Waiting.Trouble = StepClose.Name + ": " + failed.Msg // it is shown, and a person may try again
 			return
 		}
 		m.waitOut(StepClose.Name+": "+failed.Msg, wait)

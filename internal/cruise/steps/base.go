@@ -156,9 +156,6 @@ func (w *Watcher) tip(ctx context.Context, f Forge, repo, branch string, now boo
 	if err != nil {
 		return "", err
 	}
-	if r.tips == nil {
-		r.tips = map[string]tip{}
-	}
 	r.tips[branch] = tip{commit, w.Now()}
 	return commit, nil
 }

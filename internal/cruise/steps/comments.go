@@ -206,7 +206,7 @@ func (d *Doer) look(ctx context.Context, f Forge, in cruise.LookIn) (cruise.News
 
 // Sort asks a model what a comment is. What no model says is not known.
 func (d *Doer) Sort(ctx context.Context, in cruise.SortIn) (cruise.Sort, error) {
-	answer, err := d.Ask(ctx, in.Worker, cruise.SortPrompt(in.Text))
+	answer, err := d.Ask(ctx, in.Worker, cruise.Prompt("sort", in.Text))
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -239,8 +239,8 @@ func pullState(s forge.State) cruise.PullState {
 // CommentOf is a comment as phases see it.
 func CommentOf(c forge.Comment) cruise.Comment {
 	out := cruise.Comment{
-		ID: c.ID, Kind: cruise.CommentKind(c.Kind), Author: c.Author,
-		Association: cruise.Association(c.Association), Body: c.Body, Path: c.Path,
+		ID: c.ID, Kind: string(c.Kind), Author: c.Author,
+		Association: string(c.Association), Body: c.Body, Path: c.Path,
 		Line: c.Line,
 		URL:  c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot, Foreign: c.Foreign,
 	}

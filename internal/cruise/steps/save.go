@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -272,10 +273,8 @@ func (d *Doer) show(ctx context.Context, phase string, was, is cruise.State) err
 	if is.Workspace.Session == "" || is.Stage == cruise.StageEnded || is.Stage == cruise.StageCleaning {
 		return nil
 	}
-	before, after := Show(phase, was), Show(phase, is)
-	a, errA := json.Marshal(before)
-	b, errB := json.Marshal(after)
-	if errA == nil && errB == nil && string(a) == string(b) && was.Inbox.Mark == is.Inbox.Mark &&
+	after := Show(phase, is)
+	if reflect.DeepEqual(Show(phase, was), after) && was.Inbox.Mark == is.Inbox.Mark &&
 		len(was.Inbox.Held) == len(is.Inbox.Held) {
 		return nil
 	}

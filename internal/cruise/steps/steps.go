@@ -92,8 +92,7 @@ type Doer struct {
 	Watch *Watcher
 	Inbox *Inbox
 
-	naming sync.Mutex
-	names  map[string]string // phases by repository and branch, as soon as a branch is chosen
+	names sync.Map // phases by repository and branch, as soon as a branch is chosen
 }
 
 // SessionOf is the session that a phase's workspace belongs to.
@@ -164,7 +163,7 @@ func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) (meta cruise.
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), whole.Write(file, []byte("{}\n"), 0o600)); err != nil {
 		return meta, err
 	}
-	answer, err := d.Ask(ctx, in.Spec.Planner, cruise.MetadataPrompt(in.Spec.Task))
+	answer, err := d.Ask(ctx, in.Spec.Planner, cruise.Prompt("name", in.Spec.Task))
 	if err != nil {
 		d.log(ctx, in.Phase, "no model named the task, so the names are its own words: "+err.Error())
 		meta = cruise.FallbackMetadata(in.Spec.Task)
@@ -205,17 +204,8 @@ func (d *Doer) free(ctx context.Context, in cruise.MetadataIn, f Forge, repo *gi
 
 // reserve keeps a name for a phase: others that begin at the same moment don't see it in any record yet.
 func (d *Doer) reserve(repo, branch, phase string) bool {
-	d.naming.Lock()
-	defer d.naming.Unlock()
-	key := repo + "\x00" + branch
-	if has := d.names[key]; has != "" && has != phase {
-		return false
-	}
-	if d.names == nil {
-		d.names = map[string]string{}
-	}
-	d.names[key] = phase
-	return true
+	has, _ := d.names.LoadOrStore(repo+"\x00"+branch, phase)
+	return has == phase
 }
 
 // Workspace makes or finds the phase's workspace.

@@ -74,7 +74,8 @@ func (w *Watcher) repo(name string) *watched {
 		w.repos = map[string]*watched{}
 	}
 	if w.repos[name] == nil {
-		w.repos[name] = &watched{turn: make(chan struct{}, 1), phases: map[int]*watchedPhase{}, checks: map[int]*checking{}}
+		w.repos[name] = &watched{turn: make(chan struct{}, 1), phases: map[int]*watchedPhase{}, tips: map[string]tip{},
+			checks: map[int]*checking{}}
 	}
 	return w.repos[name]
 }
