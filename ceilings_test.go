@@ -12,7 +12,7 @@ import (
 )
 
 // everything is how many lines of Go there may be without tests.
-const everything = 116_400
+const everything = 115_800
 
 // ceilings are how many lines a package may have without tests, and without the packages below it: those that it has,
 // rounded up to the next hundred. A package of more than a thousand lines needs one. Who raises one says in the commit
@@ -37,10 +37,10 @@ var ceilings = map[string]int{
 	"internal/cli":               7100,
 	"internal/cli/cruising":      1500,
 	"internal/config":            2600,
-	"internal/cruise":            5300,
+	"internal/cruise":            5100,
 	"internal/cruise/cruisetest": 1400,
 	"internal/cruise/fleet":      1800,
-	"internal/cruise/steps":      2500,
+	"internal/cruise/steps":      2400,
 	"internal/editor":            1100,
 	"internal/forge":             2100,
 	"internal/forge/forgetest":   2500,

@@ -2,7 +2,6 @@ package cruise
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -32,9 +31,10 @@ func NameTask(task, answer string) (m Metadata, notes []string) {
 		return m, []string{"the model's answer names nothing: the names are the task's own words"}
 	}
 	title := strings.Join(strings.Fields(said.Title), " ")
-	switch err := checkTitle(title); {
-	case err != nil:
-		notes = append(notes, fmt.Sprintf("the model gave %v: the title is the task's own words", err))
+	switch {
+	case title == "" || safetext.Line(title) != title:
+		notes = append(notes, "the model gave no title, or one with a control or invisible character: the title is the "+
+			"task's own words")
 	case cutTitle(title) != title:
 		m.Title = cutTitle(title)
 		notes = append(notes, fmt.Sprintf("the model gave a title of more than %d characters: it is cut", maxTitle))
@@ -69,16 +69,6 @@ func namesIn(answer string) (m Metadata, ok bool) {
 		return true
 	})
 	return m, ok
-}
-
-func checkTitle(title string) error {
-	switch {
-	case title == "" || strings.TrimSpace(title) != title:
-		return errors.New("a title that is empty or begins or ends with a space")
-	case safetext.Line(title) != title:
-		return errors.New("a title with a control or invisible character")
-	}
-	return nil
 }
 
 // cutTitle cuts a title that is too long, at a word if there is one.

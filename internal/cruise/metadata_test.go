@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/cco-dev/cco/internal/safetext"
 )
 
 func TestEachNameOfAModelIsTakenOrReplacedByItself(t *testing.T) {
@@ -87,11 +89,9 @@ func TestEveryTaskHasANameWithoutAModel(t *testing.T) {
 
 // Check refuses names that a forge, git or a shell could take for something else.
 func (m Metadata) Check() error {
-	if err := checkTitle(m.Title); err != nil {
-		return err
-	}
-	if len([]rune(m.Title)) > maxTitle {
-		return fmt.Errorf("a title of more than %d characters", maxTitle)
+	if m.Title == "" || strings.TrimSpace(m.Title) != m.Title || safetext.Line(m.Title) != m.Title ||
+		len([]rune(m.Title)) > maxTitle {
+		return fmt.Errorf("%q is no title of at most %d characters", m.Title, maxTitle)
 	}
 	return CheckBranch(m.Branch)
 }

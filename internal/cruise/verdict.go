@@ -81,7 +81,7 @@ func verdictIn(text string) (json.RawMessage, error) {
 		switch {
 		case json.Unmarshal(object, &has) != nil || has.Verdict == nil:
 			return false
-		case strings.Trim(lineBefore(text, at), " \t`") == "":
+		case strings.Trim(text[strings.LastIndexByte(text[:at], '\n')+1:at], " \t`") == "":
 			last = object
 		default:
 			inline = append(inline, object)
@@ -122,10 +122,6 @@ func eachObject(text string, take func(at int, object json.RawMessage) (taken bo
 			at++
 		}
 	}
-}
-
-func lineBefore(text string, i int) string {
-	return text[strings.LastIndexByte(text[:i], '\n')+1 : i]
 }
 
 func (r ReviewAnswer) check() error {
