@@ -52,11 +52,6 @@ func Prompt(name string, data any) string {
 	return b.String()
 }
 
-// reviewPrompt asks for one domain's review of the present head.
-func reviewPrompt(st State, domain string) string {
-	return Prompt("review", briefing{State: st, Domain: domain, Since: st.since()})
-}
-
 // fixPrompt gives a new fixer everything that it needs.
 func fixPrompt(st State, open []Finding) string {
 	return Prompt("fix", briefing{State: st, Open: open, Red: st.red()})

@@ -105,7 +105,8 @@ func (m reviewing) reviewBatch(domains []string) {
 func (m reviewing) reviewOnce(domains []string, faults map[string]fault) (again []string) {
 	jobs, pending := make([]Job, len(domains)), make([]Pending, len(domains))
 	for i, d := range domains {
-		jobs[i] = m.job(Reviewer, "", m.Spec.Reviewer, reviewPrompt(*m.State, d))
+		jobs[i] = m.job(Reviewer, "", m.Spec.Reviewer,
+			Prompt("review", briefing{State: *m.State, Domain: d, Since: m.since()}))
 		jobs[i].Domain = d
 		jobs[i].Key = m.try(m.reviewOf(d))
 	}
@@ -139,25 +140,24 @@ type fault struct {
 // reviewIn waits for a reviewer. Any failure is a fault of the review, and never an approval.
 func (m reviewing) reviewIn(key string, p Pending) (r ReviewAnswer, f fault) {
 	report, failed := take[Report](p, StepWork.Name)
-	if failed != nil {
-		if !failed.Temporary {
-			t := m.turnOf(key)
-			t.Over, t.Failed = true, true
-		}
-		return r, fault{words: failed.Msg, passes: failed.Temporary}
+	switch {
+	case failed == nil:
+		m.pay(key, report)
+	case failed.Temporary:
+		return r, fault{words: failed.Msg, passes: true}
+	default:
+		report.Error, m.turnOf(key).Over = failed.Msg, true
 	}
-	m.pay(key, report)
-	words := or(report.Error, "it failed")
+	f = fault{words: or(report.Error, "it failed"), passes: report.Transient && !m.spent()}
 	if report.OK {
 		r, bad := ParseReview(report.Answer)
 		if bad == nil {
 			return r, fault{}
 		}
-		words = "its answer can't be read: " + bad.Error()
+		f.words = "its answer can't be read: " + bad.Error()
 	}
-	passes := report.Transient && !m.spent()
-	m.turnOf(key).Failed = !passes
-	return r, fault{words: words, passes: passes}
+	m.turnOf(key).Failed = !f.passes
+	return r, f
 }
 
 func or(a, b string) string {
