@@ -123,8 +123,12 @@ func (v *View) toolchains(p *jail.Plan, s *Shown) {
 		if ok && (v.atHome(real) || madeNew(real)) { // the rest of the machine is there
 			v.Show(real, false)
 		}
-		if ok && real != m.Path {
+		switch st, err := os.Lstat(m.Path); {
+		case !ok || err != nil || real == m.Path:
+		case st.Mode()&fs.ModeSymlink != 0:
 			p.Links = append(p.Links, jail.Link{Path: m.Path, Target: real})
+		default: // a directory above it is the link, and may be one that the program has of its own
+			v.mounts = append(v.mounts, jail.Mount{Source: real, Target: m.Path, File: !st.IsDir(), Host: true})
 		}
 	}
 	for name, target := range s.Links {

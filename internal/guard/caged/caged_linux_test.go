@@ -297,6 +297,9 @@ func TestOfTheHomeOnlyToolchainsAreShown(t *testing.T) {
 			h := boxtest.LayHome(t, p.home)
 			p.cage.Way, p.cage.User.Path = way, h.Path
 			p.cage.User.Shown = []box.Mount{{Path: p.home + "/shown"}}
+			// Toolchains on another disk, below what is a cache of the cage's own:
+			must.Do(t, os.Rename(p.home+"/.rustup", p.outside+"/rustup"))
+			must.Do(t, os.Symlink(p.outside+"/rustup", p.home+"/.rustup"))
 			lay(t, map[string]string{p.home + "/shown/x": "secret\n", p.home + "/shown/.env": "x\n",
 				p.home + "/.aws/credentials": "secret\n", p.home + "/.npm/_cacache/x": "cached\n",
 				p.worktree + "/hidden": strings.Join(append(h.Hidden, p.home+"/.aws/credentials"), "\n") + "\n"})
