@@ -179,7 +179,7 @@ func (s *server) begin(ctx context.Context, dir, id string, servers []sdk.McpSer
 		return nil, err
 	}
 	service.Report, service.Warn = func(string, ...any) {}, func(string, ...any) {} // there is no terminal
-	t := &talk{server: s, app: a, s: service, close: done, id: id, top: repo.Top}
+	t := &talk{server: s, app: a, s: service, close: done, id: id, top: repo.Top, repo: repo}
 	t.servers, t.refused = allowed(servers, cfg.Editor)
 	if err := t.open(ctx, repo, cfg.Agent.Default); err != nil {
 		done()

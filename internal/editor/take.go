@@ -94,11 +94,7 @@ func (t *talk) pullOptions(ctx context.Context, rec store.Session) (o session.Pu
 
 // away says that the editor shows another branch.
 func (t *talk) away(ctx context.Context, branch string) bool {
-	repo, err := t.app.OpenRepo(ctx, t.top)
-	if err != nil {
-		return true
-	}
-	head, err := repo.Head(ctx)
+	head, err := t.repo.Head(ctx)
 	return err != nil || head.Branch != branch
 }
 

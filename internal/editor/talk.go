@@ -30,7 +30,8 @@ type talk struct {
 	s       *session.Service
 	close   func()
 	id      string
-	top     string // of the repository
+	top     string    // of the repository
+	repo    *git.Repo // as it was opened in the beginning
 	agent   agent.Adapter
 	servers event.Servers // that the editor wants the agent to have, and may
 	refused []string      // the others
