@@ -56,16 +56,18 @@ export function Answer({n, then}) {
     case 'answer':
       if (n.of === 'phase')
         return html`
-          <${Field} words="Say something to the fixer" value=${text} set=${setText} />
+          ${!n.asks && html`<p class="m s">Resume says yes.</p>`}
+          <${Field} words="Your answer" value=${text} set=${setText} />
           <div class="acts">
             <${GoOn} of=${n} to=${to} fill=${empty} />
             <${Act}
               path=${to + '/fix'}
               seen=${n.seen}
               body=${() => ({comment: text})}
+              fill=${!empty}
               disabled=${empty}
               done=${() => setText('')}>
-              Say it
+              Answer
             </${Act}>
           </div>
         `;

@@ -29,6 +29,8 @@ import {
 } from '/assets/app.js';
 import {Field} from '/assets/need.js';
 
+const signs = {ended: ['', 'done'], paused: ['warn', 'limit'], asks: ['warn', 'ask'], trouble: ['warn', 'fail']};
+
 const ms = b => new Date(b).getTime();
 // stepsOf makes a row of steps of the bars: what was done, by role, and what is left.
 const roles = [
@@ -160,7 +162,9 @@ const order = {open: 0, answered: 1, fixed: 2, declined: 3},
 const dangerOf = s =>
   /crit|high|major|block/i.test(s || '') ? 'high' : /med/i.test(s || '') ? 'medium' : 'low';
 function Findings({list}) {
-  const [on, setOn] = useState('');
+  const [on, setOn] = useState(''),
+    says = f => f.domain || f.who,
+    many = new Set(list.map(says)).size > 1; // who said it is a column where that differs
   const sorted = [...list].sort(
     (a, b) =>
       (order[a.state] ?? 1) - (order[b.state] ?? 1) ||
@@ -174,7 +178,7 @@ function Findings({list}) {
           <th class="w2">Danger</th>
           <th>Finding</th>
           <th class="w4 dk">Where</th>
-          <th class="w2 dk">Domain</th>
+          ${many && html`<th class="w2 dk">Domain</th>`}
           <th class="n w1 dk">Round</th>
           <th class="w2">Verdict</th>
         </tr>
@@ -197,11 +201,11 @@ function Findings({list}) {
               </button>
             </td>
             <td class="dk">${f.path && html`<${Path} of=${f.path + (f.line ? ':' + f.line : '')} c="mono m" />`}</td>
-            <td class="m dk">
-              <span class="cut blk" title=${`${f.who} (${trusts[f.trust] || f.trust})`}>
-                ${f.domain || f.who}
-              </span>
-            </td>
+            ${many && html`
+              <td class="m dk">
+                <span class="cut blk" title=${`${f.who} (${trusts[f.trust] || f.trust})`}>${says(f)}</span>
+              </td>
+            `}
             <td class="n dk">${f.round}</td>
             <td class=${f.state === 'open' ? 'warn' : f.state === 'declined' ? 'm' : 'ok'}>${f.state}</td>
           </tr>`,
@@ -265,7 +269,20 @@ export function Phase({id}) {
     done = () => setAgain(n => n + 1),
     broke = p.end === 'spend limit',
     open = p.findings.filter(f => f.state === 'open').length,
-    is = p.ended ? 'ended' : p.paused ? 'paused' : p.question ? 'asks' : p.stage;
+    is = p.ended ? 'ended' : p.paused ? 'paused' : p.question ? 'asks' : p.stage || 'starting',
+    [hue, sign] = signs[p.trouble && !p.ended ? 'trouble' : is] || ['acc', 'run'],
+    asks = p.question && !p.ended,
+    said = () => {
+      setText('');
+      done();
+    };
+  const sums = html`
+    <b>${money(p)}</b>
+    ${p.max_cost > 0 && html`
+      <${Bar} at=${p.cost / p.max_cost} c="m w96" />
+      <span class="m">of ${dollars(p.max_cost)}</span>
+    `}
+  `;
   const goOn = html`
     <${GoOn}
       of=${p}
@@ -276,39 +293,53 @@ export function Phase({id}) {
       done=${done}
     />
   `;
+  const answer = (words, button) => html`
+    <${Field} words=${words} value=${text} set=${setText} rows=${1} />
+    <${Act}
+      path=${to + '/fix'}
+      seen=${p.seen}
+      body=${() => (text.trim() ? {comment: text} : {})}
+      fill=${text.trim() !== ''}
+      disabled=${asks && !text.trim()}
+      done=${said}>
+      ${button}
+    </${Act}>
+  `;
   return html`
-    <main id="main" tabindex="-1" class="page stack l">
+    <section class="head" aria-label="This phase">
       <div>
-        <div class="f wrap phead">
-          <h1 class="any"><bdi>${p.title}</bdi></h1>
-          <span
-            class=${'chip state ' + (p.question || p.trouble ? 'warn' : p.ended ? '' : 'acc')}
-            data-state=${p.ended ? 'ended' : p.paused ? 'paused' : p.stage}>
-            ${is}
-          </span>
-          <span class="m s cut">${base(p.repo)} · ${p.branch} · round ${p.round} of ${p.max_rounds}</span>
-          <span class="f end">
-            <b>${money(p) || '$0.00'}</b>
-            ${p.max_cost > 0 && html`
-              <span class="w96"><${Bar} at=${p.cost / p.max_cost} /></span>
-              <span class="m">of ${dollars(p.max_cost)}</span>
-            `}
-            ${!p.ended && !p.paused && html`
-              <${Act} path=${to + '/pause'} done=${done}>Pause</${Act}>
-            `}
-          </span>
-        </div>
+        <a class="btn q ic" href="/" aria-label="Back"><${Icon} of="left" /></a>
+        <h1 class="cut"><bdi>${p.title}</bdi></h1>
+        <span class=${'chip state ' + hue} data-state=${p.ended ? 'ended' : p.paused ? 'paused' : p.stage}>
+          <${Icon} of=${sign} />
+          ${is[0].toUpperCase() + is.slice(1)}
+        </span>
+        <span class="m s cut dk shy">
+          ${base(p.repo)} · ${p.branch} · round ${p.round} of ${p.max_rounds}
+        </span>
+        <span class="end f sums dk">${sums}</span>
+        ${!p.ended && !p.paused && html`
+          <${Act} path=${to + '/pause'} done=${done}>Pause</${Act}>
+        `}
       </div>
+    </section>
+    <section class="bar2 ph f s" aria-label="Its sums">
+      <span class="m">Round ${p.round} of ${p.max_rounds}</span>
+      ${sums}
+    </section>
+    <main id="main" tabindex="-1" class="page stack l">
       <${Wrong} of=${p.wrong} />
       <${Steps} p=${p} />
       ${(p.question || p.trouble || p.waits || p.end || p.paused || p.gate) && html`
         <section class=${'ask f wrap' + (p.trouble ? ' hot' : '')} aria-label="What it waits for">
-          <div class="grow">
+          <div class=${'grow' + (asks ? ' all' : '')}>
             ${p.question && html`
-              <div class="words">
-                <p><b>It asks</b></p>
-                <${Words} of=${p.question} />
-              </div>
+              <p class="f">
+                <${Icon} of="ask" c="warn" />
+                <b>It asks</b>
+                ${asks && !p.asks && !p.paused && html`<span class="m s">Resume says yes.</span>`}
+              </p>
+              <div class="words"><${Words} of=${p.question} /></div>
             `}
             ${p.trouble && html`
               <p>${p.ended ? 'It went wrong' : 'It waits out'}: ${p.trouble}</p>
@@ -318,6 +349,7 @@ export function Phase({id}) {
             ${p.paused && html`<p>You have paused it.</p>`}
             ${p.gate && html`<p>Of the change you must know: ${p.gate}</p>`}
           </div>
+          ${asks && html`<div class="say f grow">${answer('Your answer', 'Answer')}</div>`}
           <span class="f wrap g">
             ${broke && html`
               <label class="f">
@@ -361,20 +393,11 @@ export function Phase({id}) {
             ` : html`
               <p class="m pad">Nothing was asked for yet.</p>
             `}
-            <div class="sect say f">
-              <${Field} words="Say something to the fixer" value=${text} set=${setText} rows=${1} />
-              <${Act}
-                path=${to + '/fix'}
-                seen=${p.seen}
-                body=${() => (text.trim() ? {comment: text} : {})}
-                fill=${text.trim() !== ''}
-                done=${() => {
-                  setText('');
-                  done();
-                }}>
-                ${text.trim() ? 'Fix this' : 'Look now'}
-              </${Act}>
-            </div>
+            ${!asks && html`
+              <div class="sect say f">
+                ${answer('Say something to the fixer', text.trim() ? 'Fix this' : 'Look now')}
+              </div>
+            `}
           </section>
           <section class="card">
             <h2 class="f">
