@@ -209,7 +209,7 @@ export function Samples() {
   `;
 }
 
-export function Begin({head = 'What is to be done?', started}) {
+export function Begin({first, started}) {
   const copy = async () => {
     await navigator.clipboard?.writeText('cco run plan.md');
     told.value = {says: ['copied']};
@@ -217,10 +217,10 @@ export function Begin({head = 'What is to be done?', started}) {
   return html`
     <div class="page mid stack l">
       <div>
-        <h1>${head}</h1>
+        <h1>What is to be done?</h1>
         <p class="m">
-          An agent works on it in a box of its own. What it made comes back here, and you decide what goes
-          into your branch.
+          ${first ? 'Nothing has run yet. ' : ''}An agent works on it in a box of its own. What it commits
+          waits here, and you decide what goes into your branch.
         </p>
       </div>
       <${Composer} big started=${started} />

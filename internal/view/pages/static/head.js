@@ -51,8 +51,14 @@ export function State({of, held}) {
 // Ran is how long a run took, or takes.
 const Ran = ({s, live}) => {
   const end = live ? now.value : none(s.finished) ? 0 : new Date(s.finished);
-  return none(s.started) || !end ? null : html`<span class="m">${span(end - new Date(s.started))}</span>`;
+  const ms = end - new Date(s.started);
+  return none(s.started) || !end || ms < 1000 ? null : html`<span class="m">${span(ms)}</span>`;
 };
+
+const gone = id => ({
+  head: 'No session has this name',
+  why: `It was thrown away, or its box is gone. Its work may be in the graveyard: \`cco box restore ${id}\``,
+});
 
 // Frame has all parts of a session below one head. Its child is a function of the session, and of what reads it again.
 export function Frame({id, tab, files, children}) {
@@ -68,7 +74,7 @@ export function Frame({id, tab, files, children}) {
     return html`
       <main id="main" tabindex="-1">
         <h1 class="sr">Session ${id}</h1>
-        <${Oops} e=${e} />
+        <${Oops} e=${e} ...${e.status === 404 && gone(id)} />
       </main>
     `;
   if (!s)
@@ -104,13 +110,26 @@ export function Frame({id, tab, files, children}) {
         <span class="end f sums dk">
           <${Agent} of=${s.agent} />
           <${Ran} s=${as} live=${live} />
-          <b>${money(spent) || '$0.00'}</b>
+          <b>${money(spent)}</b>
           ${part > 0 && html`
             <${Bar} at=${part} c="m w96" label=${'of ' + (most ? dollars(most) : tokens(l.run_tokens))} />
             <span class="m">${most ? dollars(most) : tokens(l.run_tokens)}</span>
           `}
         </span>
         <span class="f acts0">
+          ${(s.question || (live && s.terminal)) && html`
+            <a
+              class="btn dk"
+              href=${to}
+              onClick=${ev => {
+                const field = tab === '' && document.querySelector('.steer textarea');
+                if (!field) return;
+                ev.preventDefault();
+                field.focus();
+              }}>
+              ${s.question ? 'Answer' : 'Message'}
+            </a>
+          `}
           ${n && clean(n) && tab !== '/changes' && html`
             <span class="dk">
               <${Act} path=${'/sessions/' + id + '/pull'} seen=${n.work} done=${done}>Take</${Act}>
@@ -145,7 +164,7 @@ export function Frame({id, tab, files, children}) {
     <section class="bar2 ph f s" aria-label="Its sums">
       <${Agent} of=${s.agent} />
       <${Ran} s=${as} live=${live} />
-      <b>${money(spent) || '$0.00'}</b>
+      <b>${money(spent)}</b>
       ${part > 0 && html`
         <${Bar} at=${part} />
         <span class="m">${most ? dollars(most) : tokens(l.run_tokens)}</span>

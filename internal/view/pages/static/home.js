@@ -103,7 +103,7 @@ function rowsOf(st) {
       icon,
       c,
       says,
-      does: live ? 'Message' : '',
+      does: live ? 'Open' : '',
       to: '/session/' + v.id,
       title: titleOf(v),
       note: live ? v.last : v.reason || (v.state === 'pulled' ? 'taken into ' + v.branch : ''),
@@ -193,8 +193,8 @@ function Row({r, n, on, pick, marked, mark, open}) {
       <${Act} path=${apiOf(r.n) + '/pull'} seen=${r.n.work}>Take</${Act}>
     ` : r.id === 'engine' ? html`
       <${Act} path="/phases/watch">Start</${Act}>
-    ` : r.does === 'Message' ? html`
-      <a class="btn q" href=${r.to}>Message</a>
+    ` : r.does === 'Open' ? html`
+      <a class="btn q" href=${r.to}>Open</a>
     ` : ['Review', 'Take'].includes(r.does) ? html`
       <a class="btn" href=${'/session/' + r.id + '/changes'}>${r.does === 'Take' ? 'Review' : r.does}</a>
     ` : html`
@@ -202,7 +202,11 @@ function Row({r, n, on, pick, marked, mark, open}) {
     `);
   return html`
     <li
-      class=${'row' + (on ? ' on' : '') + (r.group === 'done' ? ' old' : '')}
+      class=${'row' +
+      (on ? ' on' : '') +
+      (r.group === 'done' ? ' old' : '') +
+      (r.size ? '' : ' wide') +
+      (r.group === 'asks' && r.note ? ' says' : '')}
       data-id=${r.id}
       style=${{'--n': n}}
       aria-current=${on ? 'true' : undefined}
@@ -213,19 +217,21 @@ function Row({r, n, on, pick, marked, mark, open}) {
       ${Icon({of: r.icon, c: r.c, label: r.says})}
       <span class="t">
         <a class="cut" href=${r.to} dir="auto">${r.title}</a>
-        ${Marks(r)}
-        ${r.more?.length > 0 && html`<span class="chip">${count(r.more.length, 'comment')}</span>`}
-        ${r.note && html`
-          <span class="m last"><span class="cut" dir="auto">${r.note}</span></span>
-        `}
+        <span class="sub">
+          ${Marks(r)}
+          ${r.more?.length > 0 && html`<span class="chip">${count(r.more.length, 'comment')}</span>`}
+          ${r.note && html`
+            <span class="m last"><span class="cut" dir="auto">${r.note}</span></span>
+          `}
+        </span>
       </span>
       <span class="meta">
+        ${r.size && html`<span class="n size">${Size({of: r.size})}</span>`}
         <span class="cut" title=${r.repo}>
           ${base(r.repo)}
           ${r.branch && html`<span class="dk">${' · ' + r.branch}</span>`}
         </span>
         ${r.agent ? Agent({of: r.agent, c: 'dk'}) : html`<span class="dk"></span>`}
-        <span class="n">${r.size && Size({of: r.size})}</span>
         <span class="n">${r.cost && r.cost.cost > 0 && cents(r.cost.cost)}</span>
         <span class="n"><${Ago} at=${r.at} /></span>
       </span>
@@ -319,10 +325,10 @@ function Pane({r, done}) {
               ${count(r.size.files, 'file')}, <${Plus} s=${r.size} />
             </dd>
           `}
-          ${r.cost && html`
+          ${r.cost && money(r.cost) && html`
             <dt>Cost</dt>
             <dd class="f">
-              <span>${money(r.cost) || '$0.00'}</span>
+              <span>${money(r.cost)}</span>
               ${most > 0 && html`
                 <${Bar} at=${r.cost.cost / most} />
                 <span class="m">${dollars(most)}</span>
@@ -468,7 +474,7 @@ export function Home() {
     `;
   if (!every.length)
     return html`
-      <main id="main" tabindex="-1"><${Begin} /></main>
+      <main id="main" tabindex="-1"><${Begin} first /></main>
     `;
   const many = flatRows.filter(r => marked.includes(r.key)),
     takable = many.filter(r => r.n && clean(r.n)),

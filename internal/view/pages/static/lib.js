@@ -213,14 +213,15 @@ export const titleOf = s => s.title || 'Session ' + s.id;
 export function Path({of, c = ''}) {
   const at = of.lastIndexOf('/') + 1;
   return html`
-    <span class=${'path ' + c} title=${of}>
+    <span class=${'path ' + c} title=${of} style=${{'--n': of.length - at}}>
       <span>${of.slice(0, at)}</span>
       <span>${of.slice(at)}</span>
     </span>
   `;
 }
 export const Plus = ({s}) => html`
-  <span class="ok">+${s.added}</span> <span class="del">−${s.deleted}</span>
+  ${s.added > 0 && html`<span class="ok">+${s.added}</span>`}${' '}
+  ${s.deleted > 0 && html`<span class="del">−${s.deleted}</span>`}
 `;
 const hues = {claude: 'org', codex: 'teal', gemini: 'acc', copilot: 'vio', opencode: 'ok'};
 export const hue = agent => hues[agent] || 'gry';
@@ -464,13 +465,13 @@ export const Empty = ({icon = 'inbox', head, children}) => html`
     ${children && html`<p class="m">${children}</p>`}
   </div>
 `;
-export const Oops = ({e}) =>
+export const Oops = ({e, head, why}) =>
   e ? html`
     <div class="empty" role="alert">
       <${Icon} of=${e.status === 404 ? 'search' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
-      <h2>${e.status === 404 ? 'Not found' : 'This can’t be shown'}</h2>
-      <p class="m">${e.message.split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x))}</p>
-      <p><a class="btn" href="/">Inbox</a></p>
+      <h2 class="fig">${head || (e.status === 404 ? 'Not found' : 'This can’t be shown')}</h2>
+      <p class="m">${(why || e.message).split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x))}</p>
+      <p><a class="btn fill" href="/">Go to inbox</a></p>
     </div>
   ` : null;
 export const Soon = () => html`

@@ -4,6 +4,7 @@ import {
   ask,
   stream,
   signal,
+  told,
   useEffect,
   useRef,
   useState,
@@ -173,7 +174,7 @@ function Call({i}) {
         />
         <b>${i.tool}</b>
         <span class="mono cut">${about(i)}</span>
-        ${r && r.wrong && html`<span class="chip warn">went wrong</span>`}
+        ${r && r.wrong && html`<span class="chip warn">failed</span>`}
         <span class="n s m">${r ? took(i.at, r.at) : ''}</span>
       </summary>
       <pre tabindex="0">
@@ -209,13 +210,9 @@ function Calls({list}) {
       <summary class="call m">
         <${Icon} of="right" c="fold" />
         <span class="cut">
+          ${wrong > 0 && html`<span class="warn">${wrong} failed</span> · `}
           ${count(real.length, 'call')}
           ${says && ': ' + says}
-          ${wrong ? html`
-            , <span class="warn">${wrong} went wrong</span>
-          ` : (
-            ''
-          )}
         </span>
         <span class="n s">${took(list[0].at, (list.at(-1).result || list.at(-1)).at)}</span>
       </summary>
@@ -308,20 +305,36 @@ function One({i}) {
   }
 }
 
+// A turn that began with what a person said has that under a head of its own.
 function Turn({t, n, agent}) {
+  const isPrompt = p => p.list[0].kind === 'prompt',
+    at = html`<time class="m s end" datetime=${t.at}>${clock(t.at)}</time>`,
+    asked = t.parts.filter(isPrompt),
+    did = t.parts.filter(p => !isPrompt(p)),
+    spent = ['turn ' + n, t.over && took(t.at, t.end), t.spent && money(t.spent)];
   return html`
     <section class="turn" aria-label=${'Turn ' + n}>
-      <header>
-        <span class=${'dot ' + hue(agent)}></span>
-        <b>${agent}</b>
-        <span class="m s">
-          ${['turn ' + n, t.over && took(t.at, t.end), t.spent && money(t.spent)]
-            .filter(Boolean)
-            .join(' · ')}
-        </span>
-        <time class="m s end" datetime=${t.at}>${clock(t.at)}</time>
-      </header>
-      ${t.parts.map(p => html`
+      ${asked.length > 0 && html`
+        <header>
+          <span class="dot"></span>
+          <b>You</b>
+          ${at}
+        </header>
+        <${Parts} of=${asked} />
+      `}
+      ${did.length > 0 && html`
+        <header>
+          <span class=${'dot ' + hue(agent)}></span>
+          <b>${agent}</b>
+          <span class="m s">${spent.filter(Boolean).join(' · ')}</span>
+          ${!asked.length && at}
+        </header>
+        <${Parts} of=${did} />
+      `}
+    </section>
+  `;
+}
+const Parts = ({of}) => of.map(p => html`
         <div
           class=${'item ' + (p.kind === 'one' ? p.list[0].kind : p.kind === 'calls' ? 'group0' : p.kind)}
           key=${p.key}>
@@ -335,10 +348,7 @@ function Turn({t, n, agent}) {
             <${One} i=${p.list[0]} />
           `}
         </div>
-      `)}
-    </section>
-  `;
-}
+      `);
 
 // a transcript is a window on its lines: [first, end) of total
 function useTranscript(id) {
@@ -706,6 +716,17 @@ export function Session({id}) {
   `;
 }
 
+const Copy = ({of}) => html`
+  <button
+    type="button"
+    class="btn end"
+    onClick=${async () => {
+      await navigator.clipboard?.writeText(of);
+      told.value = {says: ['copied']};
+    }}>
+    Copy plan
+  </button>
+`;
 export function Plan({id}) {
   return html`
     <${Frame} id=${id} tab="/plan">
@@ -714,6 +735,7 @@ export function Plan({id}) {
           <main id="main" tabindex="-1">
             <h2 class="sr">Plan</h2>
             ${s.plan ? html`
+              <p class="f talk0"><${Copy} of=${s.plan} /></p>
               <div class="words long"><${Words} of=${body(s)} /></div>
             ` : html`
               <${Empty} icon="file" head="No plan">None was sent to it, or it is not known any more.</${Empty}>
