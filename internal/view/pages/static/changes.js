@@ -189,27 +189,27 @@ function File({f, patch, both, whole, open, fold, seen, see, taken, take, tools}
   `;
 }
 
-// treeOf puts files below their directories; those with one child alone share a row.
+// treeOf puts files below their directories, in the order of the files; those with one child alone share a row.
 function treeOf(files) {
-  const root = {dirs: new Map(), files: []};
+  const root = new Map();
   for (const f of files) {
     let at = root;
     for (const d of f.path.split('/').slice(0, -1)) {
-      if (!at.dirs.has(d)) at.dirs.set(d, {dirs: new Map(), files: []});
-      at = at.dirs.get(d);
+      if (!at.has(d + '/')) at.set(d + '/', new Map());
+      at = at.get(d + '/');
     }
-    at.files.push(f);
+    at.set(base(f.path), f);
   }
   return root;
 }
 function Branches({of, seen, to, on}) {
-  const dirs = [...of.dirs].map(([name, d]) => {
-    while (!d.files.length && d.dirs.size === 1) {
-      const [[n, x]] = d.dirs;
-      name += '/' + n;
-      d = x;
+  const all = [...of].map(([name, x]) => {
+    while (x instanceof Map && x.size === 1 && [...x.values()][0] instanceof Map) {
+      const [[n, y]] = x;
+      name += n;
+      x = y;
     }
-    return [name, d];
+    return [name, x];
   });
   const dot = f => {
     const w = worst(f);
@@ -222,16 +222,15 @@ function Branches({of, seen, to, on}) {
   };
   return html`
     <ul>
-      ${dirs.map(([name, d]) => html`
+      ${all.map(([name, f]) => f instanceof Map ? html`
         <li key=${name}>
           <b>
             <${Icon} of="dir" />
-            <span class="cut" title=${name}>${name}</span>
+            <span class="cut" title=${name}>${name.slice(0, -1)}</span>
           </b>
-          <${Branches} of=${d} seen=${seen} to=${to} on=${on} />
+          <${Branches} of=${f} seen=${seen} to=${to} on=${on} />
         </li>
-      `)}
-      ${of.files.map(f => html`
+      ` : html`
         <li key=${f.path}>
           <a
             href=${'#f-' + f.path}
@@ -342,7 +341,11 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
     refused = asks.some(g => g.response === 'refuse');
   const number = n => asks.filter(n).reduce((k, g) => k + g.count, 0),
     open = number(g => !took.includes(g.kind)),
-    all = number(() => true);
+    all = number(() => true),
+    sums = [
+      all && all + (all === 1 ? ' needs consent' : ' need consent'),
+      findings > all && findings - all + ' to know',
+    ].filter(Boolean).join(', ');
   const list = c.files.filter(f => !filter || f.path.toLowerCase().includes(filter.toLowerCase())),
     chosen = c.files.filter(f => !out.includes(f.path)),
     some = out.length > 0;
@@ -446,12 +449,6 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
         <div class="sum f wrap">
           <span class="m s">${count(c.commits.length, 'commit')}</span>
           <span class="s">${count(c.files.length, 'file')} <${Plus} s=${c} /></span>
-          ${['high', 'medium', 'low']
-            .map(x => [x, c.groups.filter(g => g.danger === x).reduce((n, g) => n + g.count, 0)])
-            .filter(x => x[1])
-            .map(([x, n]) => html`
-              <${Danger} key=${x} of=${x} n=${n} />
-            `)}
           <span class="f end">
             <span class="m s dk">${seen.length} of ${c.files.length} seen</span>
             <select aria-label="Commit" value=${commit} onChange=${e => setCommit(e.target.value)}>
@@ -502,7 +499,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             <summary class="f">
               <${Icon} of="right" c="fold" />
               <h2>What you must know</h2>
-              <span class="m s">${count(findings, 'finding')}</span>
+              <span class="m s">${sums}</span>
             </summary>
             <ul>
               ${c.groups.map(g => html`
@@ -582,18 +579,10 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             ? 'Taken'
             : c.examining
               ? 'Examining'
-              : all
-                ? `${all - open} of ${count(all, 'finding')}`
-                : 'Nothing was found'}
+              : sums || 'Nothing was found'}
         </b>
         <span class="m dk">
-          ${all && !c.pulled
-            ? (all === 1 ? 'has' : 'have') + ' your consent'
-            : c.pulled
-              ? ''
-              : !all && findings
-                ? 'to decide; ' + count(findings, 'note')
-                : ''}
+          ${all > 0 && !c.pulled && `${all - open} of ${all} given`}
         </span>
         ${findings > 0 && html`
           <span class="f dk">

@@ -60,7 +60,7 @@ function Days({m}) {
         `)}
         ${days.map((d, i) => {
           let at = 0;
-          const parts = m.by.filter(b => b.day === d.name);
+          const parts = agents.flatMap(a => m.by.filter(b => b.day === d.name && b.agent === a));
           return (parts.length ? parts : [{agent: '', ...d}]).map(b => {
             const v = of(b),
               h = (v / high) * H;
@@ -158,13 +158,16 @@ function Limit({m, name, says, spent, done}) {
   `;
 }
 
-function Sums({name, list, of = x => html`<span class="cut">${x}</span>`, c = () => 'm'}) {
+function Sums({name, days, list, of = x => html`<span class="cut">${x}</span>`, c = () => 'm'}) {
   const top = Math.max(...list.map(x => x.cost), 0),
     most = Math.max(...list.map(used), 1);
   return (
     list.length > 0 && html`
       <section class="card">
-        <h2>By ${name.toLowerCase()}</h2>
+        <h2 class="f">
+          By ${name.toLowerCase()}
+          <span class="m s end">Last ${days} days</span>
+        </h2>
         <table class="tab fx">
           <thead>
             <tr>
@@ -192,7 +195,7 @@ function Sums({name, list, of = x => html`<span class="cut">${x}</span>`, c = ()
 const Dear = ({name, list, to, of}) =>
   list.length > 0 && html`
     <section class="card">
-      <h2>${name}</h2>
+      <h2 class="f">${name}<span class="m s end">All time</span></h2>
       <table class="tab fx">
         <tbody>
           ${list.slice(0, 12).map(s => html`
@@ -277,9 +280,14 @@ export function Money() {
         </aside>
       </div>
       <div class="two">
-        <${Sums} name="Agent" list=${m.agents} of=${a => html`<${Agent} of=${a} />`} c=${hue} />
-        <${Sums} name="Model" list=${m.models.map(x => ({...x, name: x.name || 'not said'}))} />
-        <${Sums} name="Repository" list=${m.repos} of=${r => html`<span class="cut blk">${base(r)}</span>`} />
+        <${Sums} name="Agent" days=${m.days.length} list=${m.agents} of=${a => html`<${Agent} of=${a} />`} c=${hue} />
+        <${Sums} name="Model" days=${m.days.length} list=${m.models.map(x => ({...x, name: x.name || 'not said'}))} />
+        <${Sums}
+          name="Repository"
+          days=${m.days.length}
+          list=${m.repos}
+          of=${r => html`<span class="cut blk">${base(r)}</span>`}
+        />
         <${Dear}
           name="Sessions"
           list=${m.sessions}
