@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -65,21 +66,25 @@ git commit -qm 'Round totals to the cent after tax'`
 // screens are all of them, as a busy user has them.
 type screens struct{ held, talk, phase, live, term string }
 
-// working is what an agent's own screen looks like.
-const working = `printf '\033[H\033[2J'
-printf '\033[1mMend the login test that fails one time in fifty\033[0m\n\n'
+// working is what an agent's own screen looks like. It is drawn anew when it gets another size, as agents do.
+const working = `draw() {
+printf '\033[H\033[2J\033[1mMend the login test\033[0m\n\n'
 printf '\033[32m●\033[0m \033[1mRead\033[0m(internal/login/session_test.go)\n  \033[90m└ 214 lines\033[0m\n\n'
-printf '\033[32m●\033[0m \033[1mBash\033[0m(go test -run TestLogin -count 50 ./internal/login)\n'
+printf '\033[32m●\033[0m \033[1mBash\033[0m(go test -count 50 ./internal/login)\n'
 printf '  \033[90m└\033[0m --- FAIL: TestLoginExpires (0.02s)\n'
-printf '    session_test.go:88: the cookie is gone 3 ms too soon\n\n'
-printf 'The test compares two clocks. I give the store a clock of its own, so that\n'
-printf 'the test can move it:\n\n'
+printf '    session_test.go:88: no cookie left\n\n'
+printf 'The test compares two clocks. I give the\nstore a clock that the test can move:\n\n'
 printf '  \033[31m- deadline := time.Now().Add(ttl)\033[0m\n'
 printf '  \033[32m+ deadline := s.now().Add(ttl)\033[0m\n\n'
 printf '\033[33m✻\033[0m Running 50 times … \033[90m(12s, 3.1k tokens)\033[0m\n\n'
-printf '\033[90m'; for i in $(seq 80); do printf ─; done; printf '\033[0m\n> '
-perl -MPOSIX -e '$SIG{TTOU}="IGNORE"; open(T,"+<","/dev/tty") or die; POSIX::tcsetpgrp(fileno(T),getpgrp()) or die "$!"'
-while read line </dev/tty; do echo "heard $line"; done`
+printf '\033[90m'; for i in $(seq $1); do printf ─; done; printf '\033[0m\n> '
+}
+was=
+while sleep 0.2; do
+	now=$(stty size </dev/tty)
+	[ "$now" = "$was" ] || draw ${now#* }
+	was=$now
+done`
 
 // busy seeds a user's month, and has some sessions really run.
 func busy(t *testing.T, r *viewtest.Rig, n int) (s screens) {
@@ -186,6 +191,7 @@ func TestShots(t *testing.T) {
 				b.until("its screen", "document.querySelector('.xterm-rows')?.innerText.includes('50 times')")
 				b.press("Take the keyboard")
 				b.sees("You have the keyboard")
+				b.do("its new size", chromedp.Sleep(time.Second))
 			}
 			b.picture("view " + screen[0])
 		}

@@ -76,14 +76,23 @@ export function Boxes({id}) {
       `}
       ${name && html`
         <${Part} key=${name}>
-          <${Box} name=${name} b=${list?.find(x => x.name === name)} done=${done} stop=${stop} />
+          <${Box} name=${name} b=${list?.find(x => x.name === name)} done=${done} />
         </${Part}>
+      `}
+      ${list && list.length > 0 && html`
+        <section class="f wrap card0">
+          <span class="grow">
+            <b class="blk">All boxes</b>
+            <span class="m s">Phases pause, agents end and keep their work, boxes stop.</span>
+          </span>
+          ${stop}
+        </section>
       `}
     </main>
   `;
 }
 
-function Box({name, b, done, stop}) {
+function Box({name, b, done}) {
   const [again, setAgain] = useState(0),
     {v, e} = useAsk(at(name), again + '.' + Math.floor(now.value / 5000)),
     [kept, keep] = useState(null);
@@ -98,6 +107,7 @@ function Box({name, b, done, stop}) {
     };
   if (!s) return e ? html`<${Oops} e=${e} />` : html`<${Soon} />`;
   const hold = s.layers.filter(l => l.active).length,
+    fails = s.layers.filter(l => !l.active).map(l => l.name),
     all = s.layers.length,
     broken = s.verify ? s.verify.results.filter(x => !x.held && x.promised) : [],
     good = hold === all && !broken.length,
@@ -107,7 +117,9 @@ function Box({name, b, done, stop}) {
     <section class="f wrap hero">
       <${Icon} of=${good ? 'safe' : 'held'} c=${'xl ' + (good ? 'ok' : 'warn')} />
       <div class="grow">
-        <h2 class="fig">${hold} of ${all} layers hold</h2>
+        <h2 class="fig any">
+          ${hold} of ${all} layers hold${fails.length > 0 && `; ${fails.join(' and ')} ${fails.length > 1 ? 'do' : 'does'} not`}
+        </h2>
         <p class="m s">
           ${s.verify ? html`
             Attacked <${Ago} at=${s.verify.at} /> ago: ${s.verify.results.filter(x => x.held).length} of${' '}
@@ -145,7 +157,6 @@ function Box({name, b, done, stop}) {
         ` : html`
           <${Act} path=${to + '/start'} done=${then}>Start box</${Act}>
         `}
-        ${stop}
       </span>
     </section>
     <div class="side b">

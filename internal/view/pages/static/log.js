@@ -21,6 +21,8 @@ const browser = who => {
   const m = who.match(/(Firefox|Edg|Chrome|Safari)\/(\d+)/);
   return m ? m[1].replace('Edg', 'Edge') + ' ' + m[2] : who.replace(/ (of this user )?\(.*/, '');
 };
+// short is what came of it as a row says it: what it was asked of stands beside.
+const short = text => text.replace(/^(pull|phase|box|session) \S+: /, '').replace(/\s*\n\s*/g, '; ');
 const quoted = text => '“' + (text || '').trim().split('\n')[0] + '”';
 const goesOn = v => v.text || (v.max_cost && dollars(v.max_cost)) || v.max_tokens;
 
@@ -111,10 +113,10 @@ function Deed({d, name, place}) {
           <bdi>${d.words}</bdi>
           ${name && html`<span class="m"> · <bdi>${name}</bdi></span>`}
         </span>
-        <span class=${'cut s came ' + (ok ? 'm' : 'bad')}>
-          ${result || html`<span class="ph">${browser(d.browser)}</span>`}
+        <span class=${'s came ' + (ok ? 'cut m' : 'bad')}>
+          ${short(result)}
         </span>
-        <span class="m s cut dk">${browser(d.browser)}</span>
+        <span class="m s cut dk">${browser(d.browser).replace('a program', '')}</span>
         <time class="m s n" datetime=${d.at}>${clock(d.at)}</time>
       </summary>
       <dl class="kv">

@@ -123,10 +123,15 @@ export function Network({id}) {
   return html`
     <${Frame} id=${id} tab="/network">
       ${(s, done) => html`
-        <main id="main" tabindex="-1" class="page stack l">
+        <main id="main" tabindex="-1" class="page net stack l">
           <h2 class="sr">Network</h2>
           <${Oops} e=${e} />
           ${v ? html`
+            <p>
+              It reached ${count(v.left.length, 'host')}${' '}
+              and sent ${bytes(v.left.reduce((n, l) => n + Math.max(0, l.out), 0))};${' '}
+              ${v.refused.length ? count(v.refused.length, 'host') + ' refused' : 'nothing was refused'}.
+            </p>
             <${Left} list=${v.left} />
             <${Refused} list=${v.refused} box=${s.box} caution=${caution} done=${done} />
           ` : (

@@ -143,7 +143,8 @@ function Screen({id}) {
       const w = screen.clientWidth / t.cols,
         h = screen.clientHeight / t.rows;
       if (!(w > 0 && h > 0)) return;
-      const cols = Math.max(20, Math.floor((el.current.clientWidth - 20) / w)),
+      const room = el.current.parentNode.clientWidth - 52, // what is beside the screen: two times 16, 8 and more
+        cols = Math.min(132, Math.max(20, Math.floor(room / w))),
         rows = Math.max(
           5,
           Math.floor(
@@ -197,7 +198,7 @@ function Screen({id}) {
     writes = who === 'writer' && !ended;
   return html`
     <main id="main" tabindex="-1" class="term">
-      <p class="f wrap bar0">
+      <p class="f wrap">
         <span class="m s" role="status">
           ${ended
             ? 'The agent has ended.'
