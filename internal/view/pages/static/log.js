@@ -116,7 +116,7 @@ function Deed({d, name, place}) {
         <span class=${'s came ' + (ok ? 'cut m' : 'bad')}>
           ${short(result)}
         </span>
-        <span class="m s cut dk">${browser(d.browser).replace('a program', '')}</span>
+        <span class="m s cut dk">${browser(d.browser).replace(/^a program.*/, '')}</span>
         <time class="m s n" datetime=${d.at}>${clock(d.at)}</time>
       </summary>
       <dl class="kv">
