@@ -342,10 +342,8 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
   const number = n => asks.filter(n).reduce((k, g) => k + g.count, 0),
     open = number(g => !took.includes(g.kind)),
     all = number(() => true),
-    sums = [
-      all && all + (all === 1 ? ' needs consent' : ' need consent'),
-      findings > all && findings - all + ' to know',
-    ].filter(Boolean).join(', ');
+    needs = all > 0 && all + (all === 1 ? ' needs consent' : ' need consent'),
+    know = findings > all && findings - all + ' to know';
   const list = c.files.filter(f => !filter || f.path.toLowerCase().includes(filter.toLowerCase())),
     chosen = c.files.filter(f => !out.includes(f.path)),
     some = out.length > 0;
@@ -499,7 +497,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             <summary class="f">
               <${Icon} of="right" c="fold" />
               <h2>What you must know</h2>
-              <span class="m s">${sums}</span>
+              <span class="m s cut">${[needs, know].filter(Boolean).join(', ')}</span>
             </summary>
             <ul>
               ${c.groups.map(g => html`
@@ -579,7 +577,8 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             ? 'Taken'
             : c.examining
               ? 'Examining'
-              : sums || 'Nothing was found'}
+              : needs || know || 'Nothing was found'}
+          ${needs && know && !c.examining && html`<span class="dk">, ${know}</span>`}
         </b>
         <span class="m dk">
           ${all > 0 && !c.pulled && `${all - open} of ${all} given`}
