@@ -219,8 +219,8 @@ export function Begin({first, started}) {
       <div>
         <h1>What is to be done?</h1>
         <p class="m">
-          ${first ? 'Nothing has run yet. ' : ''}An agent works on it in a box of its own. What it commits
-          waits here, and you decide what goes into your branch.
+          ${first ? 'Nothing has run yet. Say what is to be done; the agent' : 'An agent'} works in a box of its
+          own, and what it commits waits here for you.
         </p>
       </div>
       <${Composer} big started=${started} />
