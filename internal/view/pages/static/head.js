@@ -120,7 +120,7 @@ export function Frame({id, tab, files, children}) {
           ${(s.question || (live && s.terminal)) && html`
             <a
               class="btn dk"
-              href=${to}
+              href=${'/session/' + id}
               onClick=${ev => {
                 const field = tab === '' && document.querySelector('.steer textarea');
                 if (!field) return;
