@@ -154,3 +154,27 @@ func TestTheTimeOfAPushDoesNotMove(t *testing.T) {
 		t.Errorf("the next one at %v", next)
 	}
 }
+
+// removed is a forge that takes a push to a repository that it does not find.
+type removed struct{ Forge }
+
+func (removed) Push(context.Context, forge.Push) error { return nil }
+
+func (removed) Repository(context.Context) (forge.Repository, error) {
+	return forge.Repository{}, &forge.NotFoundError{What: "repository"}
+}
+
+// Guards against a phase that pushes for ever to a repository that is gone, because each push is waited for anew.
+func TestARepositoryThatIsGoneIsAskedAbout(t *testing.T) {
+	gittest.Home(t)
+	repo := gittest.New(t)
+	in := cruise.PushIn{Where: cruise.Where{Phase: "a", Repo: repo.Dir}, Branch: "b", New: repo.Commit("first")}
+	open := func(context.Context, string) (Forge, error) { return removed{}, nil }
+	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: open}
+	for range 2 {
+		_, err := d.Push(t.Context(), in)
+		if _, waits := errors.AsType[*cruise.Temporary](err); waits || err == nil {
+			t.Errorf("it is tried again: %v", err)
+		}
+	}
+}

@@ -87,10 +87,10 @@ func commitOf(c git.CommitText) cruise.Commit {
 func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error) {
 	return ask(ctx, d, in.Where, func(f Forge) (p cruise.Pushed, err error) {
 		if err = d.push(ctx, f, in); err == nil {
-			err = d.NotePush(in.Phase)
-		}
-		if err == nil {
 			p.At, err = d.there(ctx, f, in.Phase, in.New)
+		}
+		if err == nil { // last: a repository that is not found is not waited for anew with each try
+			err = d.NotePush(in.Phase)
 		}
 		return p, err
 	})
