@@ -105,7 +105,12 @@ type File struct {
 
 // All is every agent of ours, the default first.
 func All() []Adapter {
-	list := []Adapter{claude(), codex(), gemini(), opencode()}
+	list := []Adapter{
+		claude(),
+		codex(),
+		gemini(),
+		opencode(),
+	}
 	for _, p := range presets {
 		a, err := Spec{Name: p.Name}.Adapter()
 		if err != nil {
