@@ -107,8 +107,8 @@ func (l *Ledger) twin(f Finding) string {
 	return ""
 }
 
-// EditedMark stands between a comment's id and what tells an edit of it from its first words: an edited comment is a new
-// one.
+// EditedMark stands between a comment's id and what tells an edit of it from its first words: an edited comment is a
+// new one.
 const EditedMark = "~"
 
 // Unedited is the id of a comment, edited or not, on the forge.

@@ -62,9 +62,9 @@ func (m *machine) waitSlower(wait time.Duration) {
 	}
 }
 
-// waiting is all of the state of a phase that waits between looks but for when they are, nil while it does anything else.
-// Looks that find nothing are not saved: when the next one is follows from the first, and a hundred phases that wait for
-// days would do little else than write that down.
+// waiting is all of the state of a phase that waits between looks but for when they are, nil while it does anything
+// else. Looks that find nothing are not saved: when the next one is follows from the first, and a hundred phases that
+// wait for days would do little else than write that down.
 func (m *machine) waiting() []byte {
 	if m.Stage != StageWatch && m.Stage != StageAsk || m.Looks.Next.IsZero() {
 		return nil

@@ -60,8 +60,8 @@ func TestLooksThatFindNothingAreNotSaved(t *testing.T) {
 	}
 }
 
-// Guards against time that a machine was off counted as time in which nothing happened: the phase would end as idle when
-// it is switched on.
+// Guards against time that a machine was off counted as time in which nothing happened: the phase would end as idle
+// when it is switched on.
 func TestTimeOffIsNotIdle(t *testing.T) {
 	w := &world{agents: unsure, still: true}
 	dies := &saving{memory: &memory{t: t, w: w, now: begin}, dies: after(20 * time.Hour)}

@@ -193,8 +193,8 @@ func (d *desk) status(ctx context.Context, in asked) (result, error) {
 		words, _, err = d.s.HandOff().LastWords(ctx, v.ID)
 		words = strings.TrimSpace(v.Reason + "\n\n" + words)
 	}
-	return result{Session: v.ID, State: string(v.State), Note: cmp.Or(notes[v.State], "It is at work."), Cost: v.Spent.Cost,
-		Untrusted: quote(words, maxWords)}, err
+	return result{Session: v.ID, State: string(v.State), Note: cmp.Or(notes[v.State], "It is at work."),
+		Cost: v.Spent.Cost, Untrusted: quote(words, maxWords)}, err
 }
 
 type reply struct {

@@ -19,13 +19,15 @@ import (
 // edited are agents under `cco acp`: those that have adapters of their own, and one that speaks the protocol itself.
 var edited = []string{"claude", "codex", "copilot", "gemini", "opencode"}
 
-// tickets is a server of the editor's, by the Model Context Protocol. It writes down which token it has, and where it is.
+// tickets is a server of the editor's, by the Model Context Protocol. It writes down which token it has, and
+// where it is.
 const tickets = `echo "it has $TICKETS_TOKEN$AWS_KEY in $PWD" >>"$HOME/tickets"
 while read -r line; do
 	id=${line#*\"id\":}; id=${id%%[,\}]*}
 	version=${line#*protocolVersion\":\"}; version=${version%%\"*}
 	case $line in
-	*\"initialize\"*) result='{"protocolVersion":"'$version'","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
+	*\"initialize\"*) result='{"protocolVersion":"'$version'","capabilities":{"tools":{}},
+		"serverInfo":{"name":"t","version":"1"}}' ;;
 	*\"tools/list\"*) result='{"tools":[{"name":"count","description":"counts",
 		"inputSchema":{"type":"object","properties":{}}}]}' ;;
 	*\"id\"*) result='{}' ;;

@@ -77,7 +77,8 @@ func (s *stage) build(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(settings, []byte("[editor]\nservers = [\"tickets\"]\nvariables = [\"TICKETS_TOKEN\"]\n"), 0o644); err != nil {
+	const editor = "[editor]\nservers = [\"tickets\"]\nvariables = [\"TICKETS_TOKEN\"]\n"
+	if err := os.WriteFile(settings, []byte(editor), 0o644); err != nil {
 		return err
 	}
 	if err := programs.Build(ctx, s.bin, "cco", "cco-box", "cco-guard", "cco-cruise"); err != nil {

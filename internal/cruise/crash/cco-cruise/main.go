@@ -128,8 +128,8 @@ func (k *killer) Within(ctx context.Context, flow, step string, in json.RawMessa
 // moment is a time in a step's input. A life that begins again sets those anew that no state was saved with.
 var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 
-// boundary is one of them. A repeated step has the same input but for times, so its boundary is recognised and does not kill
-// twice.
+// boundary is one of them. A repeated step has the same input but for times, so its boundary is recognised and
+// does not kill twice.
 func (k *killer) boundary(when, step string, in json.RawMessage) {
 	if when+" "+step == k.at {
 		k.wait()
