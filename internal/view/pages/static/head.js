@@ -117,7 +117,7 @@ export function Frame({id, tab, files, children}) {
           `}
         </span>
         <span class="f acts0">
-          ${(s.question || (live && s.terminal)) && html`
+          ${(s.question ? tab !== '' : live && s.terminal) && html`
             <a
               class="btn dk"
               href=${'/session/' + id}

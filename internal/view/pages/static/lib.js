@@ -471,7 +471,7 @@ export const Oops = ({e, head, why}) =>
       <${Icon} of=${e.status === 404 ? 'search' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
       <h2 class="fig">${head || (e.status === 404 ? 'Not found' : 'This can’t be shown')}</h2>
       <p class="m">${(why || e.message).split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x))}</p>
-      <p><a class="btn fill" href="/">Go to inbox</a></p>
+      <p><a class=${'btn' + (e.status === 404 ? ' fill' : '')} href="/">Go to inbox</a></p>
     </div>
   ` : null;
 export const Soon = () => html`
