@@ -26,6 +26,7 @@ func TestWhatIsNoNetworkIsRefused(t *testing.T) {
 		"[terminal]\ndetach_key = \"ctrl-c\"":                 "ctrl-c interrupts",
 		"[terminal]\ndetach_key = \"esc\"":                    "want \"ctrl-\" and a letter",
 		"[terminal]\nclipboard = \"yes\"":                     "want true or false",
+		"[agents.a.env]\n\"A=B\" = \"x\"":                     "want a name and a string",
 		"[keys.mistral]\nenv = \"A\"":                         "there are anthropic, gemini, openai",
 	} {
 		_, _, err := Load(sources(t, text+"\n", ""))

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
@@ -145,7 +146,7 @@ func asTextTable(value any) (map[string]string, error) {
 	texts := map[string]string{}
 	for name, v := range table {
 		s, ok := v.(string)
-		if !ok || name == "" {
+		if !ok || name == "" || strings.ContainsAny(name, "=\x00") { // of a variable or a file
 			return nil, fmt.Errorf("%q: want a name and a string", name)
 		}
 		texts[name] = s

@@ -149,17 +149,23 @@ func TestAnEditorsServersRunInTheBoxAsTheSettingsSay(t *testing.T) {
 	}
 }
 
+// cancelled begins a turn, and cancels it when half of it is done.
+func (c *client) cancelled(id, plan string) {
+	c.t.Helper()
+	turn := c.send("session/prompt", prompt(id, text(plan)))
+	c.waitFor("its words", c.heard("half is done"))
+	c.tell("session/cancel", map[string]any{"sessionId": id})
+	if stop := c.stopped(c.await(turn)); stop != "cancelled" {
+		c.t.Errorf("it stopped: %s", stop)
+	}
+}
+
 // Cancelled in the middle, an agent that speaks the protocol keeps its work, and its conversation goes on.
 func TestACancelOfAnAgentByProtocol(t *testing.T) {
 	r, _ := newOwn(t)
 	c := start(t, r, "--agent", "magpie", "--take", "each-turn")
 	id := c.hello(r.Path("repo"), nil)
-	turn := c.send("session/prompt", prompt(id, text("wait for me")))
-	c.waitFor("its words", c.heard("half is done"))
-	c.tell("session/cancel", map[string]any{"sessionId": id})
-	if stop := c.stopped(c.await(turn)); stop != "cancelled" {
-		t.Errorf("it stopped: %s", stop)
-	}
+	c.cancelled(id, "wait for me")
 	c.turn(id, "sing again")
 	r.Run("git", "cat-file", "-e", "main:half.txt")
 	r.Run("git", "cat-file", "-e", "main:song.txt")
@@ -170,12 +176,7 @@ func TestAnAgentByProtocolThatDoesNotEnd(t *testing.T) {
 	r, _ := newOwn(t)
 	c := start(t, r, "--agent", "magpie", "--take", "each-turn")
 	id := c.hello(r.Path("repo"), nil)
-	turn := c.send("session/prompt", prompt(id, text("never end")))
-	c.waitFor("its words", c.heard("half is done"))
-	c.tell("session/cancel", map[string]any{"sessionId": id})
-	if stop := c.stopped(c.await(turn)); stop != "cancelled" {
-		t.Errorf("it stopped: %s", stop)
-	}
+	c.cancelled(id, "never end")
 	if stop := c.turn(id, "stay as long as you like"); stop != "end_turn" {
 		t.Errorf("it stopped: %s", stop)
 	}
