@@ -41,14 +41,15 @@ test-all: test test-heavy ## the tests and the heavy real parts
 
 $(LINT):
 	@scripts/cache lint
-	@test -x $@ || GOBIN=$(CURDIR)/$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(notdir $(@D))
+	@test -x $@ || GOBIN=$(CURDIR)/$(@D) go install -trimpath -gcflags=all=-dwarf=false github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(notdir $(@D))
 
+# It asks Go for packages outside of the module too, where there is no -modfile.
 lint: $(LINT) ## golangci-lint for linux and darwin
-	@GOOS=linux $(LINT) run ./...
-	@GOOS=darwin $(LINT) run ./...
+	@. scripts/flags && export GOFLAGS="$${compiled[*]:1}" && for os in linux darwin; do GOOS=$$os $(LINT) run ./... || exit; done
 
 platforms: ## build everything for every platform; the linters vet it
-	@for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath ./... || exit; done
+	@. scripts/flags && for p in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
+		GOOS=$${p%/*} GOARCH=$${p#*/} go build "$${compiled[@]}" ./... || exit; done
 
 bench: build ## speed beside plain git, bwrap and others, as a table (ONLY=pull for some rows)
 	@scripts/tools heavy
@@ -63,7 +64,7 @@ BURY_KILLS ?= 100
 crash: ## kill phases again and again, CRASH_KILLS times or a few more, and compare with one that was left alone; cages, GUARD_KILLS times; and removals of sessions, BURY_KILLS times
 	@set -o pipefail; CRASH_KILLS=$(CRASH_KILLS) go test -tags heavy -count=1 -v -parallel 3 -timeout 60m ./internal/cruise/crash | grep -v '^=== '
 	@GUARD_KILLS=$(GUARD_KILLS) go test -tags heavy -count=1 -v -timeout 60m -run '^TestKilledCages$$' ./internal/git/aside
-	@BURY_KILLS=$(BURY_KILLS) go test -count=1 -v -timeout 60m -run '^TestKilledRemovals$$' ./internal/session
+	@BURY_KILLS=$(BURY_KILLS) go test -count=1 -v -timeout 60m -run '^TestKilledRemovals$$' ./internal/session/keeping
 
 shots: build ## make the pictures for README and docs from the real page
 	@scripts/tools heavy
