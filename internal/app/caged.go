@@ -76,6 +76,7 @@ func (a *App) runCaged(ctx context.Context, k *keptRepo, program box.Exec,
 		return run()
 	}
 	if err := a.describe(ctx, k); err != nil {
+		_ = c.Await() // nothing goes on there when the next cage may begin
 		return apart(err)
 	}
 	defer func() {
@@ -115,17 +116,13 @@ func (a *App) runCaged(ctx context.Context, k *keptRepo, program box.Exec,
 // describe finds what a cage is to show and to hold.
 func (a *App) describe(ctx context.Context, k *keptRepo) error {
 	c := k.cage
-	var config []byte
-	var named []string
-	read := alongside(func() (err error) {
-		config, named, err = aside.Personal(ctx, a.Home, c.User.Shows())
+	c.Look()
+	settings, err := k.begin(ctx)
+	if err != nil {
 		return err
-	})
-	c.User.Git = func() ([]byte, []string, error) { err := read(); return config, named, err }
-	if RepoTop(c.Worktree) == c.Worktree {
-		if err := k.begin(ctx); err != nil {
-			return err
-		}
+	}
+	if c.User.Git, c.User.Named, err = aside.Personal(settings, a.Home, c.User.Shows()); err != nil {
+		return err
 	}
 	k.tellNested("an agent can change its .git, and what that names")
 	if !k.told && !c.User.Shows() {

@@ -40,10 +40,13 @@ type keptRepo struct {
 
 // begin brings over what a cage before this one left, and begins to let the private repository see what the user has
 // now, for which the cage waits. What can't be brought over is kept where the user is told, and a new private
-// repository takes its place.
-func (k *keptRepo) begin(ctx context.Context) (err error) {
+// repository takes its place. It gives the user's own settings of git.
+func (k *keptRepo) begin(ctx context.Context) ([]git.Setting, error) {
+	if RepoTop(k.cage.Worktree) != k.cage.Worktree {
+		return git.UserSettings(ctx)
+	}
 	if err := k.open(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	pending, err := k.repo.Pending()
 	if err == nil && pending {
@@ -53,19 +56,21 @@ func (k *keptRepo) begin(ctx context.Context) (err error) {
 		kept := k.dir() + time.Now().Format("-20060102-150405")
 		k.app.IO.Warn("what the last cage left here can't be brought over, and is kept in %s: %v", kept, err)
 		if err := os.Rename(k.dir(), kept); err != nil {
-			return err
+			return nil, err
 		}
 		err = k.open(ctx)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	k.cage.Ready = alongside(func() error {
 		err := k.repo.Refresh(ctx)
 		k.mark = k.repo.Mark()
 		return err
 	})
-	return nil
+	holds, err := k.repo.Holds(ctx)
+	k.cage.Kept, k.cage.Empty = holds.Kept, holds.Empty
+	return k.repo.Settings(), err
 }
 
 // isFull says of an error, also of a program's, that the disk has no room. What is new waits until it has.
@@ -102,11 +107,7 @@ func (k *keptRepo) open(ctx context.Context) (err error) {
 				"git worktree add ../NAME"}
 		}
 	}
-	holds, err := k.repo.Holds(ctx)
-	if err != nil {
-		return err
-	}
-	k.cage.Kept, k.cage.Empty, k.cage.Repo = holds.Kept, holds.Empty, nil
+	k.cage.Repo = nil
 	for _, m := range k.repo.Mounts() {
 		st, err := os.Lstat(m.Source)
 		k.cage.Repo = append(k.cage.Repo, caged.Mount{Source: m.Source, Target: m.Target, Write: !m.ReadOnly,

@@ -189,13 +189,3 @@ func (r *Repo) IsAncestor(ctx context.Context, old, new string) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// ConfigFile reads a configuration file alone: what it includes is not read. The file must be one that only we can
-// write, for git would wait for ever on a FIFO.
-func (h Host) ConfigFile(ctx context.Context, file string) ([]Setting, error) {
-	out, err := h.Out(ctx, "config", "--no-includes", "--file", file, "-z", "--list")
-	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
-	}
-	return ParseConfig(out), nil
-}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // it is what git names objects by
 	"crypto/sha256"
@@ -14,6 +15,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/paths"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 // Repo is a user's repository with a worktree.
@@ -25,6 +29,7 @@ type Repo struct {
 
 	host   Host
 	config []Setting
+	scopes []string // of each setting, as git calls them
 }
 
 // Open finds the repository that dir is in.
@@ -57,7 +62,7 @@ func openWithin(ctx context.Context, dir string, limit time.Duration) (*Repo, er
 	read := make(chan error, 1)
 	go func() { // starting a git takes longer than what it does here
 		var err error
-		all, err = h.Out(soon, "config", "-z", "--list")
+		all, err = h.Out(soon, listSettings()...)
 		read <- err
 	}()
 	err = r.locate(soon, h)
@@ -68,7 +73,7 @@ func openWithin(ctx context.Context, dir string, limit time.Duration) (*Repo, er
 	if unread != nil {
 		return nil, late(soon, fmt.Errorf("read git config: %w", unread))
 	}
-	if r.config, err = withoutOurs(ParseConfig(all)); err != nil {
+	if err := r.heed(all); err != nil {
 		return nil, err
 	}
 	// What git reads later. It has read the rest by now.
@@ -82,6 +87,25 @@ func openWithin(ctx context.Context, dir string, limit time.Duration) (*Repo, er
 	// From here on git does not search for the repository, so files in the directories can't redirect it.
 	r.host = NewHost(r.Top, filtersOff(r.config)...).With("GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 	return r, nil
+}
+
+// OpenSubmodule opens the repository of a submodule by its git directory, which is its Top as well: the files in a
+// worktree that lead to it are not asked, nor is it searched for. It also gives the submodule's worktree, "" for none.
+func OpenSubmodule(ctx context.Context, dir string) (r *Repo, worktree string, err error) {
+	r = &Repo{Top: dir, GitDir: dir, CommonDir: dir}
+	r.host = NewHost(dir).With("GIT_DIR="+dir, "GIT_WORK_TREE="+dir)
+	all, err := r.host.Out(ctx, listSettings()...)
+	if err == nil {
+		err = r.heed(all)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("open submodule %s: %w", Quote(dir), err)
+	}
+	r.ObjectFormat = cmp.Or(r.get("extensions.objectformat"), "sha1")
+	if at := r.get("core.worktree"); at != "" {
+		worktree = paths.From(dir, at)
+	}
+	return r, worktree, nil
 }
 
 // late gives the cause of an error that came of waiting for too long.
@@ -119,6 +143,22 @@ func (r *Repo) locate(ctx context.Context, h Host) error {
 	return nil
 }
 
+// listSettings lists all settings, each after its scope.
+func listSettings() []string { return []string{"config", "-z", "--list", "--show-scope"} }
+
+// heed takes over what listSettings printed.
+func (r *Repo) heed(list []byte) (err error) {
+	for i, text := range fields(list) {
+		if i%2 == 0 {
+			r.scopes = append(r.scopes, text)
+		} else {
+			r.config = append(r.config, parseSetting(text))
+		}
+	}
+	r.config, err = withoutOurs(r.config)
+	return err
+}
+
 // withoutOurs removes the hardening from the end of a configuration. If it isn't there, this git doesn't support the
 // way in which we pass it, and our settings for hooks and filters would have no effect.
 func withoutOurs(all []Setting) ([]Setting, error) {
@@ -135,13 +175,26 @@ func withoutOurs(all []Setting) ([]Setting, error) {
 func ParseConfig(b []byte) []Setting {
 	var all []Setting
 	for _, f := range fields(b) {
-		key, value, ok := strings.Cut(f, "\n")
-		if !ok {
-			value = "true"
-		}
-		all = append(all, Setting{key, value})
+		all = append(all, parseSetting(f))
 	}
 	return all
+}
+
+// UserSettings are the user's own settings where there is no repository: one could name files to include.
+func UserSettings(ctx context.Context) ([]Setting, error) {
+	out, err := NewHost("/").Out(ctx, "config", "--global", "--includes", "-z", "--list")
+	if err != nil && proc.Code(err) != 128 { // there is none, or git can't read it elsewhere either
+		return nil, fmt.Errorf("read your settings of git: %w", err)
+	}
+	return ParseConfig(out), nil
+}
+
+func parseSetting(text string) Setting {
+	key, value, ok := strings.Cut(text, "\n")
+	if !ok {
+		value = "true"
+	}
+	return Setting{key, value}
 }
 
 // get gives the last value of a configuration key, which is the one that counts.
@@ -186,8 +239,16 @@ func filterName(key string) (string, bool) {
 	return rest[:dot], true
 }
 
-// Settings are the configuration that git heeds in this repository, as it was when that was opened.
-func (r *Repo) Settings() []Setting { return r.config }
+// Settings are the configuration that git heeds in this repository, as it was when that was opened: all of it, or what
+// has one of some scopes ("global" is the user's).
+func (r *Repo) Settings(scopes ...string) (all []Setting) {
+	for i, s := range r.config {
+		if len(scopes) == 0 || slices.Contains(scopes, r.scopes[i]) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
 
 // Host starts git in this repository.
 func (r *Repo) Host() Host { return r.host }

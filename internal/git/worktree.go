@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 )
 
@@ -79,9 +80,7 @@ func (r *Repo) Use(ctx context.Context, branch string) (*CheckedOutError, error)
 		use.Worktree = r.Top
 		elsewhere = use
 	}
-	admin := []string{r.CommonDir}
-	more, _ := filepath.Glob(filepath.Join(globEscape(r.CommonDir), "worktrees", "*"))
-	for _, dir := range append(admin, more...) {
+	for _, dir := range r.gitDirs() {
 		if how := pending(dir, branch); how != "" {
 			return &CheckedOutError{Branch: branch, Worktree: worktreeOf(dir), How: how}, nil
 		}
@@ -110,12 +109,35 @@ func pending(gitDir, branch string) string {
 	return ""
 }
 
-// worktreeOf gives the worktree of a git directory, for a message.
+// gitDirs are the git directories of all worktrees, that of the main one first.
+func (r *Repo) gitDirs() []string {
+	more, _ := filepath.Glob(filepath.Join(globEscape(r.CommonDir), "worktrees", "*"))
+	return append([]string{r.CommonDir}, more...)
+}
+
+// worktreeOf gives the worktree of a git directory.
 func worktreeOf(gitDir string) string {
 	if dotgit := readLine(filepath.Join(gitDir, "gitdir")); dotgit != "" {
-		return filepath.Dir(dotgit)
+		return filepath.Dir(paths.From(gitDir, dotgit))
 	}
 	return filepath.Dir(gitDir)
+}
+
+// NestedWorktrees are the other worktrees of the repository that lie in this one.
+func (r *Repo) NestedWorktrees() (nested []string) {
+	all := []string{strings.TrimSuffix(r.CommonDir, "/.git")} // as git says it of the main one
+	for _, dir := range r.gitDirs()[1:] {
+		if _, err := os.Lstat(filepath.Join(dir, "gitdir")); err == nil {
+			all = append(all, worktreeOf(dir))
+		}
+	}
+	for _, at := range all {
+		at, err := filepath.EvalSymlinks(at)
+		if err == nil && at != r.Top && paths.Within(at, r.Top) {
+			nested = append(nested, at)
+		}
+	}
+	return nested
 }
 
 func sameDir(a, b string) bool {

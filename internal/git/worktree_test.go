@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +23,36 @@ func TestWorktrees(t *testing.T) {
 	want := []git.Worktree{{Path: user.Dir, Branch: "main"}, {Path: dir, Branch: "cco/0123abcd"}}
 	if d := cmp.Diff(want, list); d != "" || err != nil {
 		t.Fatal(d, err)
+	}
+}
+
+// Guards against a worktree in another one that is overlooked, and against other directories that are taken for one.
+func TestNestedWorktrees(t *testing.T) {
+	user := gittest.New(t)
+	user.Commit("first", "a", "x\n")
+	admin, inner := user.Path(".git/worktrees"), user.Path("deep/inner")
+	user.Git("worktree", "add", "-q", inner)
+	user.Git("worktree", "add", "-q", "--detach", user.Path("other"))
+	user.Git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "outside"))
+	user.Git("worktree", "add", "-q", "--detach", user.Path("gone"))
+	must.Do(t, os.RemoveAll(user.Path("gone")))
+	must.Do(t, os.Mkdir(filepath.Join(admin, "unfinished"), 0o755))
+	relative := []byte("../../../other/.git\n") // as newer gits write it
+	must.Do(t, os.WriteFile(filepath.Join(admin, "other", "gitdir"), relative, 0o600))
+	got := openRepo(t, user.Dir).NestedWorktrees()
+	if d := cmp.Diff([]string{inner, user.Path("other")}, got); d != "" {
+		t.Error(d)
+	}
+	if got := openRepo(t, inner).NestedWorktrees(); got != nil {
+		t.Errorf("in the inner one: %q", got)
+	}
+	around := gittest.Init(t, filepath.Join(t.TempDir(), "around"))
+	main := gittest.Init(t, around.Path("main"))
+	main.Commit("first", "a", "x\n")
+	must.Do(t, os.RemoveAll(around.Path(".git")))
+	main.Git("worktree", "add", "-q", "--detach", around.Path("linked"))
+	if got := openRepo(t, around.Path("linked")).NestedWorktrees(); got != nil {
+		t.Errorf("beside the main one: %q", got)
 	}
 }
 

@@ -185,18 +185,6 @@ func (r repo) asidePack(ctx context.Context, j wire.Job, said wire.Said, out io.
 		oid, kind, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		commits[oid] = kind == "commit"
 	}
-	var revs strings.Builder
-	for _, oid := range want {
-		if commits[oid] {
-			revs.WriteString(oid + "\n")
-		}
-	}
-	for _, oid := range j.Not {
-		if commits[oid] {
-			revs.WriteString("^" + oid + "\n")
-		}
-	}
-	c := r.cmd("pack-objects", "--stdout", "--revs", "--thin", "--delta-base-offset", "-q")
-	c.Stdin, c.Stdout = strings.NewReader(revs.String()), out
-	return proc.Run(ctx, c)
+	other := func(oid string) bool { return !commits[oid] }
+	return r.pack(ctx, out, slices.DeleteFunc(slices.Clone(want), other), slices.DeleteFunc(slices.Clone(j.Not), other))
 }

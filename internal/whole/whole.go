@@ -7,6 +7,13 @@ import (
 	"path/filepath"
 )
 
+// File is a file that is to be somewhere: where depends on who asks for it.
+type File struct {
+	Path string
+	Data []byte
+	Mode os.FileMode
+}
+
 // Write puts data into a file so that readers see what was there before or all of it, never a part, whatever becomes of
 // the machine meanwhile.
 func Write(name string, data []byte, mode os.FileMode) error {

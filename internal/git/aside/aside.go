@@ -1,3 +1,7 @@
+// Package aside keeps a private repository beside a worktree of the user's, for an agent in a cage: git works there and
+// writes nothing of the user's, and what the agent has committed is brought over from there.
+//
+// No git outside the cage ever opens the private repository. What is in it was written by an agent.
 package aside
 
 import (
@@ -23,7 +27,7 @@ var ErrUser = errors.New("your repository can't take it now")
 
 // Options say what cage the private repository is for.
 type Options struct {
-	// Mounts says that the cage shows what Mounts names. Without, git in the cage is led by Env.
+	// Mounts says that the cage shows what Mounts names. Without, git in the cage is led to GitDir by variables.
 	Mounts bool
 	// Exclude are patterns that git inside overlooks beside the user's own.
 	Exclude []string
@@ -143,20 +147,15 @@ func (r *Repo) Mounts() []Mount {
 	return slices.Concat(objects, []Mount{{Source: own.common, Target: own.user.CommonDir}}, configs)
 }
 
+// Settings are those of git that are the user's, and not the repository's.
+func (r *Repo) Settings() []git.Setting { return r.parts[0].user.Settings("global") }
+
 // GitDir is the private repository of the worktree itself.
 func (r *Repo) GitDir() string { return r.parts[0].gitDir }
 
 // InWorktree says whether the user's repository lies in the worktree, as in a main one: no rule can keep it from a
 // program that may write all around it.
 func (r *Repo) InWorktree() bool { return paths.Within(r.parts[0].user.CommonDir, r.parts[0].user.Top) }
-
-// Env leads git to the private repository in a cage that has no mounts.
-func (r *Repo) Env() []string {
-	if r.options.Mounts {
-		return nil
-	}
-	return []string{"GIT_DIR=" + r.parts[0].gitDir, "GIT_WORK_TREE=" + r.parts[0].user.Top}
-}
 
 // theirs is where the private repository borrows the user's objects from.
 func (p *part) theirs() string { return filepath.Join(p.dir, "theirs") }

@@ -14,35 +14,34 @@ import (
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/tree"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
 // began is what the user's repository was when the cage began, with what was brought over since. What comes out of the
-// cage is compared with it. The index that belongs to it is in a file beside.
+// cage is compared with it.
 type began struct {
 	GitDir, CommonDir string
 
 	Open bool // a cage may have written since Refresh
 
-	Refs map[string]git.Ref // as the cage was given them, and as they were brought over
-	Head head               // likewise
+	Refs  map[string]git.Ref // as the cage was given them, and as they were brought over
+	Head  git.Ref            // likewise: the branch that is checked out, the commit, or both
+	Index []byte             // likewise, empty for none
 
 	Own  map[string]bool   // branches that the cage may move
 	Kept map[string]string // what this cage has put beside the user's refs
 
 	// What the last look inside found, which Refresh must not lose.
-	Inside  head
+	Inside  git.Ref
 	Others  map[string]string
 	Refused []string // commits that can't come over
 }
 
-// head is what is checked out: a branch's full name, a commit, or both.
-type head struct{ Symref, OID string }
-
 // state is the user's repository at a moment.
 type state struct {
 	refs map[string]git.Ref
-	head head
+	head git.Ref
 }
 
 func (p *part) load() (*began, error) {
@@ -68,8 +67,14 @@ func (p *part) save(b *began) error {
 	return whole.Write(filepath.Join(p.dir, "began"), data.Bytes(), 0o600)
 }
 
-// index is the file with the user's index as the cage was given it, and as it was brought over.
-func (p *part) index() string { return filepath.Join(p.dir, "index") }
+// withIndex is git in the user's worktree with an index of ours, which it has in a file.
+func (p *part) withIndex(file string, index []byte) (git.Host, error) {
+	err := tree.Remove(file)
+	if err == nil && len(index) > 0 {
+		err = os.WriteFile(file, index, 0o600)
+	}
+	return p.user.Host().With("GIT_INDEX_FILE=" + file), err
+}
 
 // now reads the user's repository. Refs that belong to a worktree or to what the user does there, such as a bisection,
 // are no part of it.
@@ -96,7 +101,7 @@ func apart(name string) bool {
 	return name == "refs/stash"
 }
 
-func (p *part) head(ctx context.Context, refs map[string]git.Ref) (h head, err error) {
+func (p *part) head(ctx context.Context, refs map[string]git.Ref) (h git.Ref, err error) {
 	// Most often HEAD is a file that names a branch. Reading it costs less than a git.
 	text, _ := os.ReadFile(filepath.Join(p.user.GitDir, "HEAD"))
 	name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "ref: ")

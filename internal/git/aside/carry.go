@@ -1,8 +1,13 @@
 package aside
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -50,11 +55,8 @@ func words(err error) string { return safetext.Line(git.Clip(err.Error())) }
 
 // swap moves a ref that holds what it should; "" for nothing.
 func (t *taking) swap(ctx context.Context, name, from, to string) error {
-	if from == "" {
-		from = strings.Repeat("0", t.user.OIDLen())
-	}
-	in := "update " + name + "\x00" + to + "\x00" + from + "\x00"
-	return t.user.Host().Run(ctx, strings.NewReader(in), "update-ref", "-m", logMessage, "--stdin", "-z")
+	from = cmp.Or(from, strings.Repeat("0", t.user.OIDLen()))
+	return t.user.Host().Run(ctx, nil, "update-ref", "-m", logMessage, name, to, from)
 }
 
 // keep writes a ref beside the user's own. What it held is kept as well, unless this cage has put it there.
@@ -134,7 +136,8 @@ func (t *taking) record(ctx context.Context, p plan, last bool) error {
 	if err := t.dropPassing(ctx); err != nil {
 		return err
 	}
-	if err := copyIndex(t.copied(), t.index()); err != nil {
+	b.Index, err = os.ReadFile(filepath.Join(t.tmp, "index"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return t.save(b)
@@ -143,12 +146,8 @@ func (t *taking) record(ctx context.Context, p plan, last bool) error {
 // dropPassing removes the refs that held what was on its way.
 func (t *taking) dropPassing(ctx context.Context) error {
 	refs, err := t.user.Refs(ctx, passing+t.name+"/")
-	if err != nil || len(refs) == 0 {
-		return err
-	}
-	var in strings.Builder
 	for name, ref := range refs {
-		in.WriteString("delete " + name + "\x00" + ref.OID + "\x00")
+		err = errors.Join(err, t.user.DropRefAt(ctx, name, ref.OID))
 	}
-	return t.user.Host().Run(ctx, strings.NewReader(in.String()), "update-ref", "--stdin", "-z")
+	return err
 }

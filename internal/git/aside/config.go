@@ -2,7 +2,6 @@ package aside
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/proc"
 )
 
 // shown are the sections of the user's configuration that a private repository has too. Programs that they name run in
@@ -29,20 +27,7 @@ const hidden = "hookspath fsmonitor sshcommand askpass gitproxy proxy signingkey
 const known = "worktreeconfig refstorage noop preciousobjects relativeworktrees"
 
 // config gives the private repository's configuration, from that of the user's repository and worktree.
-func (p *part) config(ctx context.Context) ([]byte, error) {
-	all, err := p.user.Host().ConfigFile(ctx, filepath.Join(p.user.CommonDir, "config"))
-	if err != nil {
-		return nil, err
-	}
-	isApart := func(s git.Setting) bool { return s.Key == "extensions.worktreeconfig" && s.Value != "false" }
-	file := filepath.Join(p.user.GitDir, "config.worktree")
-	if _, err := os.Lstat(file); err == nil && slices.ContainsFunc(all, isApart) {
-		own, err := p.user.Host().ConfigFile(ctx, file)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, own...)
-	}
+func (p *part) config() ([]byte, error) {
 	ours := []git.Setting{{Key: "core.repositoryformatversion", Value: "1"}, {Key: "core.bare", Value: "false"},
 		{Key: "extensions.objectformat", Value: p.user.ObjectFormat}}
 	// An agent may have git overlook the user's own settings, in which this stands most often.
@@ -52,7 +37,7 @@ func (p *part) config(ctx context.Context) ([]byte, error) {
 	if p.worktree != "" {
 		ours = append(ours, git.Setting{Key: "core.worktree", Value: p.worktree})
 	}
-	cleaned, err := clean(all, shown)
+	cleaned, err := clean(p.user.Settings("local", "worktree"), shown)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +53,8 @@ func named() map[string]string {
 
 // Personal gives the user's own settings of git without hooks, and the files that they name. Without logins it lacks
 // ways to log in and to sign as well.
-func Personal(ctx context.Context, home string, logins bool) (config []byte, files []string, err error) {
-	// Where there is no repository: one could name files to include.
-	out, err := git.NewHost("/").Out(ctx, "config", "--global", "--includes", "-z", "--list")
-	if err != nil && proc.Code(err) != 128 { // there is none, or git can't read it outside either
-		return nil, nil, fmt.Errorf("read your settings of git: %w", err)
-	}
-	cleaned := slices.DeleteFunc(git.ParseConfig(out), func(s git.Setting) bool {
+func Personal(all []git.Setting, home string, logins bool) (config []byte, files []string, err error) {
+	cleaned := slices.DeleteFunc(slices.Clone(all), func(s git.Setting) bool {
 		section, _, key := splitKey(s.Key)
 		return strings.HasPrefix(section, "include") ||
 			slices.Contains(strings.Fields("hookspath fsmonitor templatedir"), key)
@@ -90,12 +70,12 @@ func Personal(ctx context.Context, home string, logins bool) (config []byte, fil
 			at[key] = filepath.Join(cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), name)
 		}
 	}
-	var all []git.Setting
+	var kept []git.Setting
 	for _, s := range cleaned {
 		if _, isFile := named()[s.Key]; isFile {
 			at[s.Key] = s.Value
 		} else {
-			all = append(all, s)
+			kept = append(kept, s)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(at)) {
@@ -104,10 +84,10 @@ func Personal(ctx context.Context, home string, logins bool) (config []byte, fil
 			file = filepath.Join(home, rest)
 		}
 		if st, err := os.Stat(file); err == nil && st.Mode().IsRegular() && filepath.IsAbs(file) {
-			files, all = append(files, file), append(all, git.Setting{Key: key, Value: file})
+			files, kept = append(files, file), append(kept, git.Setting{Key: key, Value: file})
 		}
 	}
-	return render(all), files, nil
+	return render(kept), files, nil
 }
 
 // clean leaves only what is shown, without logins. An extension that is not understood is an error: git inside would

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/aside"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
@@ -47,6 +48,7 @@ func TestConfigIsCleaned(t *testing.T) {
 	r.user.Git("config", "--worktree", "pull.rebase", "true")
 	must.Do(t, os.WriteFile(r.main.Path(".git/config"), append(must.Get(os.ReadFile(r.main.Path(".git/config")))(t),
 		"[merge]\n\tlog\n"...), 0o600))
+	r.open()
 	must.Do(t, r.repo.Refresh(t.Context()))
 	all := r.git("config", "--list", "--local", "-z")
 	for _, bad := range []string{"secret", "sec@", "ret@", "hookspath", "signing", "gpg", "alias", "include", "/elsewhere",
@@ -66,6 +68,7 @@ func TestConfigIsCleaned(t *testing.T) {
 	}
 	r.end()
 	r.main.Git("config", "extensions.unheardOf", "true")
+	r.open()
 	if err := r.repo.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "unheardof") {
 		t.Errorf("Refresh: %v", err)
 	}
@@ -83,18 +86,19 @@ func TestPersonalSettings(t *testing.T) {
 	} {
 		must.Do(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
 	}
-	config, files, err := aside.Personal(t.Context(), home, false)
+	config, files, err := aside.Personal(must.Get(git.UserSettings(t.Context()))(t), home, false)
 	want := "[user]\n\tname = \"Ada\"\n[alias]\n\tst = \"status\"\n[pull]\n\trebase = \"true\"\n" +
 		"[remote \"x\"]\n\turl = \"https://host/r\"\n[core]\n\texcludesfile = \"" + home + "/ignored\"\n"
 	if err != nil || string(config) != want || !slices.Equal(files, []string{home + "/ignored"}) {
 		t.Errorf("%v, %q\n%s\nwant\n%s", err, files, config, want)
 	}
-	config, _, err = aside.Personal(t.Context(), home, true)
+	config, _, err = aside.Personal(must.Get(git.UserSettings(t.Context()))(t), home, true)
 	if text := string(config); err != nil || !strings.Contains(text, "helper") || strings.Contains(text, "hooks") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	must.Do(t, os.Remove(filepath.Join(home, ".gitconfig")))
-	if config, files, err := aside.Personal(t.Context(), home, false); err != nil || len(config)+len(files) > 0 {
+	config, files, err = aside.Personal(must.Get(git.UserSettings(t.Context()))(t), home, false)
+	if err != nil || len(config)+len(files) > 0 {
 		t.Errorf("without settings: %v, %q, %s", err, files, config)
 	}
 }

@@ -19,7 +19,7 @@ func newWorld() *world {
 	refs := func() map[string]git.Ref {
 		return map[string]git.Ref{"refs/heads/main": {OID: "a"}, "refs/heads/other": {OID: "a"}}
 	}
-	main := head{Symref: "refs/heads/main", OID: "a"}
+	main := git.Ref{Symref: "refs/heads/main", OID: "a"}
 	return &world{
 		b:    began{Refs: refs(), Head: main, Own: map[string]bool{"main": true}},
 		now:  state{refs: refs(), head: main},
@@ -35,7 +35,7 @@ func (w *world) commit() {
 
 // topic is a new branch with a commit, that the agent has checked out.
 func (w *world) topic() {
-	w.said.heads["topic"], w.said.head = "b", head{Symref: "refs/heads/topic", OID: "b"}
+	w.said.heads["topic"], w.said.head = "b", git.Ref{Symref: "refs/heads/topic", OID: "b"}
 	w.f.fresh = map[string]bool{"b": true}
 }
 
@@ -66,21 +66,21 @@ func TestDecide(t *testing.T) {
 			w.said.head.Symref, w.f.elsewhere = "refs/heads/other", map[string]string{"other": "x"}
 		}, "left"},
 		"two switches": {func(w *world) { w.topic(); w.now.head.Symref = "refs/heads/other" }, "move:topic left"},
-		"an orphan":    {func(w *world) { w.said.head = head{Symref: "refs/heads/orphan"} }, "left"},
+		"an orphan":    {func(w *world) { w.said.head = git.Ref{Symref: "refs/heads/orphan"} }, "left"},
 		"no branch":    {func(w *world) { w.said.head.Symref = "refs/tags/x" }, "left"},
-		"detached":     {func(w *world) { w.said.head = head{OID: "a"} }, "left"},
+		"detached":     {func(w *world) { w.said.head = git.Ref{OID: "a"} }, "left"},
 		"detached with a commit": {func(w *world) {
-			w.said.head, w.f.fresh = head{OID: "b"}, map[string]bool{"b": true}
+			w.said.head, w.f.fresh = git.Ref{OID: "b"}, map[string]bool{"b": true}
 		}, "keep:HEAD left"},
 		"always detached": {func(w *world) {
-			w.b.Head, w.now.head, w.said.head = head{OID: "a"}, head{OID: "a"}, head{OID: "a"}
+			w.b.Head, w.now.head, w.said.head = git.Ref{OID: "a"}, git.Ref{OID: "a"}, git.Ref{OID: "a"}
 		}, "index"},
 		"a nested repository": {func(w *world) { w.commit(); w.f.gitlinks = map[string]string{"b": "x"} }, "keep:main"},
 		"refused":             {func(w *world) { w.commit(); w.f.refused = map[string]string{"b": "x"} }, "refused:main"},
 		"an odd name":         {func(w *world) { w.said.heads["a\u202eb"] = "b" }, "index keep:a\u202eb"},
 		"a commit, and another branch": {func(w *world) {
 			w.commit()
-			w.said.heads["other"], w.said.head = "c", head{Symref: "refs/heads/other", OID: "c"}
+			w.said.heads["other"], w.said.head = "c", git.Ref{Symref: "refs/heads/other", OID: "c"}
 		}, "index:b move:main keep:other left"},
 		"an index that is refused": {func(w *world) { w.commit(); w.f.refused = map[string]string{"i": "x"} },
 			"index:b move:main"},

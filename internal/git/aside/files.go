@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/paths"
 )
 
 // Holds are places in the worktree that a cage must not let an agent change: git outside believes what it finds there,
@@ -32,20 +31,8 @@ func (r *Repo) Holds(ctx context.Context) (h Holds, err error) {
 	for _, name := range user.IncludesInTree() {
 		h.hold(filepath.Join(user.Top, name))
 	}
-	subs := make(chan error, 1)
-	inSubs := Holds{}
-	go func() { subs <- inSubs.submodules(ctx, user, maxNested) }() // each asks a git
-	list, err := user.Worktrees(ctx)
-	if err := errors.Join(<-subs, err); err != nil {
-		return h, err
-	}
-	for _, w := range list {
-		if real, err := filepath.EvalSymlinks(w.Path); err == nil && real != user.Top && paths.Within(real, user.Top) {
-			h.Kept = append(h.Kept, real)
-		}
-	}
-	h.Kept, h.Empty = append(h.Kept, inSubs.Kept...), inSubs.Empty
-	return h, nil
+	h.Kept = append(h.Kept, user.NestedWorktrees()...)
+	return h, h.submodules(ctx, user, maxNested)
 }
 
 // maxNested bounds how deep submodules are in each other.

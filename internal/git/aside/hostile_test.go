@@ -72,7 +72,7 @@ func (r *rig) forge(path, mode, oid string) string {
 	r.t.Helper()
 	hash := func(kind, data string) string {
 		c := proc.Cmd{Argv: []string{"git", "hash-object", "-t", kind, "-w", "--literally", "--stdin"}, Dir: r.user.Dir,
-			Env: append(os.Environ(), r.repo.Env()...), Stdin: strings.NewReader(data)}
+			Env: append(os.Environ(), r.env()...), Stdin: strings.NewReader(data)}
 		return strings.TrimSpace(string(must.Get(proc.Output(r.t.Context(), c))(r.t)))
 	}
 	object := func(mode, name, oid string) string {

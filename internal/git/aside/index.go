@@ -2,18 +2,13 @@ package aside
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/tree"
-	"github.com/cco-dev/cco/internal/whole"
 )
 
 // entry is what a commit has at a path, and what there is instead.
@@ -63,8 +58,7 @@ func (t *taking) carryIndex(ctx context.Context, p *plan) error {
 	if p.index == "" {
 		return nil
 	}
-	was := t.user.Host().With("GIT_INDEX_FILE=" + t.copied())
-	before, err := differ(ctx, was, "diff-index", "--cached", p.index)
+	before, err := differ(ctx, t.was, "diff-index", "--cached", p.index)
 	if err != nil || len(before) == 0 {
 		return err
 	}
@@ -86,7 +80,7 @@ func (t *taking) carryIndex(ctx context.Context, p *plan) error {
 	if p.report.Index = len(do); p.index != p.at {
 		p.report.Staged = p.index
 	}
-	return t.updateIndex(ctx, was, before, "-c", "core.splitIndex=false")
+	return t.updateIndex(ctx, t.was, before, "-c", "core.splitIndex=false")
 }
 
 // indexChanges says which paths of the user's index change. before and now are how it differed and differs from the
@@ -155,19 +149,4 @@ func (t *taking) updateIndex(ctx context.Context, h git.Host, changes map[string
 	}
 	return h.Run(ctx, strings.NewReader(gone.String()+come.String()), append(options, "update-index", "-z",
 		"--index-info")...)
-}
-
-// copied is a copy of the index that the cage was given. Changes to it count once all is done.
-func (t *taking) copied() string { return filepath.Join(t.tmp, "index") }
-
-// copyIndex copies an index. Without one there is none afterwards either.
-func copyIndex(from, to string) error {
-	data, err := os.ReadFile(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return tree.Remove(to)
-	}
-	if err != nil {
-		return err
-	}
-	return whole.Write(to, data, 0o600)
 }

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/tree"
-	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Refresh makes the private repository, or brings it up to the user's state; then a cage may start. Nothing of an
@@ -43,21 +43,18 @@ func (r *Repo) Refresh(ctx context.Context) error {
 }
 
 func (p *part) refresh(ctx context.Context, b *began) error {
-	if p.user.IsPartial() {
+	if p.sub == "" && p.user.IsPartial() {
 		return errors.New("a partial clone can't be borrowed from: its objects are elsewhere")
 	}
 	if err := errors.Join(os.MkdirAll(p.dir, 0o700), p.linkTheirs()); err != nil {
 		return err
 	}
-	var config []byte
-	configured := make(chan error, 1)
-	go func() {
-		var err error
-		config, err = p.config(ctx)
-		configured <- err
-	}()
+	config, err := p.config()
+	if err != nil {
+		return err
+	}
 	now, err := p.now(ctx)
-	if err := errors.Join(<-configured, err); err != nil {
+	if err != nil {
 		return err
 	}
 	resumes, err := p.resumes(ctx, b, now)
@@ -68,29 +65,19 @@ func (p *part) refresh(ctx context.Context, b *began) error {
 	if err != nil {
 		return err
 	}
-	kept := make(chan error, 1)
-	go func() { kept <- p.keepIndex(files, resumes) }() // it waits for the disk
-	shown := filepath.Join(p.dir, "config")             // by a cage with mounts, read-only, over the other
-	if err := errors.Join(p.replace(files, resumes), os.WriteFile(shown, files["config"], 0o600), <-kept); err != nil {
+	shown := filepath.Join(p.dir, "config") // by a cage with mounts, read-only, over the other
+	if err := errors.Join(p.replace(files, resumes), os.WriteFile(shown, files["config"], 0o600)); err != nil {
 		return err
 	}
 	next := &began{GitDir: p.user.GitDir, CommonDir: p.user.CommonDir, Open: true, Refs: now.refs, Head: now.head,
-		Own: map[string]bool{}}
+		Index: files[p.at("index")], Own: map[string]bool{}}
+	if resumes {
+		next.Index = b.Index
+	}
 	if branch, ok := strings.CutPrefix(now.head.Symref, "refs/heads/"); ok && p.sub == "" {
 		next.Own[branch] = true
 	}
 	return p.save(next)
-}
-
-// keepIndex writes down the index that the cage is given.
-func (p *part) keepIndex(files map[string][]byte, resumes bool) error {
-	if index, ok := files[p.at("index")]; ok {
-		return whole.Write(p.index(), index, 0o600)
-	}
-	if resumes {
-		return nil
-	}
-	return tree.Remove(p.index())
 }
 
 // linkTheirs prepares the place at which the cage has the user's objects: a directory for a mount, or else a link.
@@ -114,17 +101,17 @@ func (p *part) resumes(ctx context.Context, b *began, now state) (bool, error) {
 		return false, nil //nolint:nilerr // it is lost, and the user's takes its place
 	}
 	theirs, _ := os.ReadFile(filepath.Join(p.user.GitDir, "index"))
-	if kept, err := os.ReadFile(p.index()); err == nil && bytes.Equal(theirs, kept) {
+	if bytes.Equal(theirs, b.Index) {
 		return true, nil
 	}
+	was, err := p.withIndex(filepath.Join(p.dir, "index"), b.Index)
 	var lists [2][]byte
-	for i, env := range [][]string{nil, {"GIT_INDEX_FILE=" + p.index()}} {
-		var err error
-		if lists[i], err = p.user.Host().With(env...).Out(ctx, "ls-files", "--stage", "-z"); err != nil {
-			return false, fmt.Errorf("read index: %w", err)
-		}
+	for i, h := range []git.Host{p.user.Host(), was} {
+		var failed error
+		lists[i], failed = h.Out(ctx, "ls-files", "--stage", "-z")
+		err = errors.Join(err, failed)
 	}
-	return bytes.Equal(lists[0], lists[1]), nil
+	return err == nil && bytes.Equal(lists[0], lists[1]), err
 }
 
 // files are what the private repository has of the user's, by their paths in it: all that git reads of a repository,
@@ -239,7 +226,19 @@ func (p *part) refFiles(files map[string][]byte, now state, b *began) {
 // replace puts files into the private repository, in place of everything there but what is the agent's to keep. An
 // agent has written there: nothing that was there is opened, and nothing written that it leads to.
 func (p *part) replace(files map[string][]byte, resumes bool) error {
-	if err := realDir(p.root, p.gitDir); err != nil {
+	if err := os.MkdirAll(p.root, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(p.root)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	makeDir := func(dir string) error {
+		rel, err := filepath.Rel(p.root, dir)
+		return errors.Join(err, tree.MakeDir(root, rel))
+	}
+	if err := makeDir(p.gitDir); err != nil {
 		return err
 	}
 	refs := filepath.Join(p.common, "refs")
@@ -262,18 +261,14 @@ func (p *part) replace(files map[string][]byte, resumes bool) error {
 	}
 	for name, data := range files {
 		name = filepath.Join(p.common, name)
-		if err := realDir(p.root, filepath.Dir(name)); err != nil {
-			return err
-		}
-		if err := tree.Remove(name); err != nil {
+		if err := errors.Join(makeDir(filepath.Dir(name)), tree.Remove(name)); err != nil {
 			return err
 		}
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			return err
 		}
 	}
-	return errors.Join(realDir(p.root, filepath.Join(refs, "heads")),
-		realDir(p.root, filepath.Join(p.common, "objects", "pack")))
+	return errors.Join(makeDir(filepath.Join(refs, "heads")), makeDir(filepath.Join(p.common, "objects", "pack")))
 }
 
 // stays says whether something in the private repository is the agent's to keep: its objects, its reflogs with the
@@ -288,19 +283,4 @@ func (p *part) stays(dir string, e fs.DirEntry, resumes bool) bool {
 			filepath.Ext(e.Name()) != ".lock"
 	}
 	return e.IsDir() && is("objects", "logs", "rr-cache", "modules", "worktrees")
-}
-
-// realDir makes a directory below root, in place of what leads elsewhere.
-func realDir(root, dir string) error {
-	if dir != root {
-		if err := realDir(root, filepath.Dir(dir)); err != nil {
-			return err
-		}
-	}
-	if st, err := os.Lstat(dir); err == nil && !st.IsDir() {
-		if err := os.Remove(dir); err != nil {
-			return err
-		}
-	}
-	return os.MkdirAll(dir, 0o700)
 }

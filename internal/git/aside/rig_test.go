@@ -85,7 +85,7 @@ func (r *rig) branch() string {
 // try runs git as the agent does.
 func (r *rig) try(args ...string) (string, error) {
 	out, err := proc.Output(r.t.Context(), proc.Cmd{Argv: append([]string{"git"}, args...), Dir: r.user.Dir,
-		Env: append(os.Environ(), r.repo.Env()...)})
+		Env: append(os.Environ(), r.env()...)})
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
@@ -107,10 +107,14 @@ func (r *rig) commit(name, content string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
+// env leads git to the private repository, as a cage without mounts does.
+func (r *rig) env() []string {
+	return []string{"GIT_DIR=" + r.repo.GitDir(), "GIT_WORK_TREE=" + r.user.Dir}
+}
+
 // private is a path in the private repository of the worktree.
 func (r *rig) private(name string) string {
-	dir := strings.TrimPrefix(r.repo.Env()[0], "GIT_DIR=")
-	return filepath.Join(dir, name)
+	return filepath.Join(r.repo.GitDir(), name)
 }
 
 // inside is a cage without walls.

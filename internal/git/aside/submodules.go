@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/cco-dev/cco/internal/git"
 )
@@ -58,19 +57,12 @@ func (r *Repo) submodule(ctx context.Context, at string) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := git.NewHost(at).With("GIT_DIR="+at, "GIT_WORK_TREE="+at)
-	out, err := h.Out(ctx, "rev-parse", "--show-object-format")
+	user, worktree, err := git.OpenSubmodule(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	repo := &git.Repo{Top: at, GitDir: at, CommonDir: at, ObjectFormat: strings.TrimSpace(string(out))}
-	// One that is not checked out may have none.
-	worktree, _ := h.Line(ctx, "config", "--local", "--no-includes", "core.worktree")
-	if worktree != "" && !filepath.IsAbs(worktree) {
-		worktree = filepath.Join(at, worktree)
-	}
 	sum := sha256.Sum256([]byte(sub))
-	p := r.newPart(repo.Through(h), filepath.Join(r.dir, "submodules", hex.EncodeToString(sum[:8])),
+	p := r.newPart(user, filepath.Join(r.dir, "submodules", hex.EncodeToString(sum[:8])),
 		filepath.Join(own.common, sub), sub)
 	p.worktree, p.name = worktree, own.name
 	return p, nil

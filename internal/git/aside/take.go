@@ -22,8 +22,7 @@ import (
 // Take brings over what is new in the worktree's private repository, while the agent may go on. Killed at any point, it
 // can be repeated: nothing is lost, and the user's repository is whole.
 func (r *Repo) Take(ctx context.Context, run Inside) (Report, error) {
-	report, err := r.parts[0].take(ctx, run, false)
-	return report, wrap(err)
+	return r.parts[0].take(ctx, run, false)
 }
 
 // End is Take when nothing in the cage is alive any more. After it Refresh may replace what is inside. It also brings
@@ -33,7 +32,7 @@ func (r *Repo) End(ctx context.Context, run Inside) (Report, error) {
 	for _, p := range r.parts[1:] { // the worktree's own comes last: until then all is pending
 		rep, err := p.take(ctx, run, true)
 		if ctx.Err() != nil {
-			return Report{}, wrap(err)
+			return Report{}, err
 		}
 		if err != nil {
 			rep.Kept = append(rep.Kept, Kept{Branch: "what is new", Why: words(err)})
@@ -45,18 +44,16 @@ func (r *Repo) End(ctx context.Context, run Inside) (Report, error) {
 	}
 	report, err := r.parts[0].take(ctx, run, true)
 	report.Submodules = subs
-	return report, wrap(err)
-}
-
-func wrap(err error) error {
-	if err != nil {
-		return fmt.Errorf("bring over what is new: %w", err)
-	}
-	return nil
+	return report, err
 }
 
 // take brings over what is new in one repository.
-func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) {
+func (p *part) take(ctx context.Context, run Inside, last bool) (_ Report, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("bring over what is new: %w", err)
+		}
+	}()
 	b, err := p.load()
 	if err != nil || b == nil { // nothing was ever shown to a cage
 		return Report{}, err
@@ -72,7 +69,7 @@ func (p *part) take(ctx context.Context, run Inside, last bool) (Report, error) 
 		return Report{}, err
 	}
 	defer func() { _ = os.RemoveAll(t.tmp) }()
-	if err := copyIndex(p.index(), t.copied()); err != nil {
+	if t.was, err = p.withIndex(filepath.Join(t.tmp, "index"), b.Index); err != nil {
 		return Report{}, err
 	}
 	if err := t.look(ctx); err != nil {
@@ -102,7 +99,8 @@ type taking struct {
 	*part
 	b   *began
 	run Inside
-	tmp string // a directory of ours
+	tmp string   // a directory of ours
+	was git.Host // with a copy of the index that the cage was given: changes to it count once all is done
 
 	now     state
 	said    said
@@ -116,7 +114,7 @@ type taking struct {
 type said struct {
 	heads  map[string]string // branches
 	others map[string]string // refs that stay inside
-	head   head
+	head   git.Ref
 	index  string // a commit of the index, "" for none
 	left   string // why not all of it
 }
@@ -134,7 +132,7 @@ func (t *taking) look(ctx context.Context) (err error) {
 		return err
 	}
 	t.said = said{heads: map[string]string{}, others: map[string]string{}, index: all.Index, left: all.Left,
-		head: head{string(all.Symref), all.Head}}
+		head: git.Ref{OID: all.Head, Symref: string(all.Symref)}}
 	tips := []string{all.Head, all.Index}
 	moved := 0
 	for _, ref := range all.Refs {

@@ -29,10 +29,10 @@ func (c *Cage) bareHome(start string, show func(...Mount)) (env []string, err er
 		err = errors.Join(err, os.MkdirAll(dir, 0o700))
 		show(Mount{Source: dir, Target: dir, Write: dir != bin})
 	}
-	tools, failed := c.toolchains()
-	if err := errors.Join(err, failed); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	tools := c.toolchains()
 	path := c.User.Path
 	env = slices.Concat(c.withoutLogin(filepath.Join(bin, "no-login")), tools.Env,
 		[]string{"HOME=" + bin, "GIT_CONFIG_GLOBAL=" + filepath.Join(bin, ".gitconfig")})

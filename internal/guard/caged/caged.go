@@ -14,6 +14,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/box/host"
 	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
@@ -39,6 +40,8 @@ type Cage struct {
 	Ready func() error
 	// Alone has no network, no home and no caches: it is for cco's own steps on the private repository.
 	Alone bool
+
+	found func() *host.Shown
 }
 
 // Way is what holds a program.
@@ -74,8 +77,8 @@ type User struct {
 	Hidden []string    // files that hold keys, beside those that are known
 	Shown  []box.Mount // what the user shows by name
 	Pass   []string    // variables of the user's that are passed, beside those that are known
-	// Git gives the user's own settings of git without logins and hooks, and the files that they name.
-	Git func() (config []byte, files []string, err error)
+	Git    []byte      // the user's own settings of git without logins and hooks
+	Named  []string    // files that they name
 	// Sockets are agents of keys that the user shows, by their names.
 	Sockets []string
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -40,14 +41,16 @@ func (c *Cage) Run(ctx context.Context, e box.Exec) error {
 	if !c.bare() {
 		held.Scratch = []string{"/tmp", "/var/tmp", "/dev/shm"}
 	}
-	var failed error
-	held.Late = func() (p *jail.Plan, err error) {
-		if p, failed = c.plan(e, limits); failed == nil {
-			failed = c.Await()
+	held.Late = sync.OnceValues(func() (*jail.Plan, error) {
+		p, err := c.plan(e, limits)
+		if err == nil {
+			err = c.Await()
 		}
-		return p, failed
-	}
+		return p, err
+	})
+	go func() { _, _ = held.Late() }() // while the init starts
 	err := held.Run(ctx, e)
+	_, failed := held.Late()
 	if cage.Refused(err) {
 		err = fmt.Errorf("%w: %w", ErrNotBuilt, err)
 	}
@@ -66,11 +69,7 @@ func (c *Cage) plan(e box.Exec, limits box.Limits) (*jail.Plan, error) {
 	if err := v.System(p, e.Etc); err != nil {
 		return nil, err
 	}
-	tools, err := c.toolchains()
-	if err != nil {
-		return nil, err
-	}
-	v.Furnish(p, host.User{Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden, Shown: tools})
+	v.Furnish(p, host.User{Path: c.User.Path, Mounts: c.User.Shown, Hidden: c.User.Hidden, Shown: c.toolchains()})
 	v.Hide(c.Data)
 	for _, name := range []string{"cco", "cco-box", "cco-guard"} { // settings of agents name the hook
 		v.Show(filepath.Join(filepath.Dir(c.Tool), name), false)

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/box/cage"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/programs"
+	"github.com/cco-dev/cco/internal/tree"
 )
 
 // place is a home with a worktree in it, and a cage around that.
@@ -38,7 +39,10 @@ func newPlace(t *testing.T, program string) place {
 	p.cage = &Cage{Tool: filepath.Join(bin, "cco-box"), Data: data, Dir: filepath.Join(data, "guard", "x"),
 		Worktree: p.worktree, Program: program,
 		User: User{Home: p.home, Path: os.Getenv("PATH"), Env: []string{"HOME=" + p.home, "SECRET=x", "LANG=C.UTF-8"}}}
-	t.Cleanup(func() { p.cage.Release() })
+	t.Cleanup(func() { // an overlay leaves a directory that only root could remove as it is
+		p.cage.Release()
+		must.Do(t, tree.Remove(p.cage.Dir))
+	})
 	return p
 }
 

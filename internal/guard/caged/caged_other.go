@@ -30,12 +30,8 @@ func (c *Cage) Run(ctx context.Context, e box.Exec) error {
 
 // seatbelt is the command that runs a program in macOS' sandbox, and its environment. The policy is that of Landlock.
 func (c *Cage) seatbelt(e box.Exec) (argv, env []string, err error) {
-	tools, err := c.toolchains()
-	if err != nil {
-		return nil, nil, err
-	}
 	mounts := []Mount{{Target: c.User.Home, Empty: true}}
-	for _, m := range append(tools.Mounts, c.User.Shown...) {
+	for _, m := range append(c.toolchains().Mounts, c.User.Shown...) {
 		mounts = append(mounts, Mount{Source: m.Path, Target: m.Path})
 	}
 	for _, name := range host.Logins(c.User.Home, c.User.Shown, c.User.Hidden...) {

@@ -43,7 +43,7 @@ func (c *Cage) agentHome(dir string, show func(...Mount)) (env []string, err err
 	show(Mount{Source: private, Target: private, Write: true})
 	for _, h := range row.Homes {
 		if h.Dir != "" {
-			err = errors.Join(err, makeDir(root, h.Dir))
+			err = errors.Join(err, tree.MakeDir(root, h.Dir))
 		}
 	}
 	if err != nil {
@@ -117,9 +117,9 @@ func makePlace(root *os.Root, source, name string) (file bool, err error) {
 		return false, err
 	}
 	if st.IsDir() {
-		return false, makeDir(root, name)
+		return false, tree.MakeDir(root, name)
 	}
-	if err := makeDir(root, path.Dir(name)); err != nil {
+	if err := tree.MakeDir(root, path.Dir(name)); err != nil {
 		return true, err
 	}
 	if now, err := root.Lstat(name); err == nil && !now.Mode().IsRegular() {
@@ -132,24 +132,6 @@ func makePlace(root *os.Root, source, name string) (file bool, err error) {
 		return true, err
 	}
 	return true, f.Close()
-}
-
-// makeDir makes a directory and all above it, and removes what an agent has put there instead.
-func makeDir(root *os.Root, name string) error {
-	if name == "." {
-		return nil
-	}
-	if err := makeDir(root, path.Dir(name)); err != nil {
-		return err
-	}
-	st, err := root.Lstat(name)
-	if err == nil && !st.IsDir() {
-		err = errors.Join(root.Remove(name), fs.ErrNotExist)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return root.Mkdir(name, 0o700)
-	}
-	return err
 }
 
 // copyIn copies the agent's login, and files that are state and settings at once, if the user's have changed since they
@@ -166,7 +148,7 @@ func (c *Cage) copyIn(root *os.Root, row roster.Row) error {
 		if _, lost := root.Lstat(to); err == nil && lost == nil && bytes.Equal(last, theirs) {
 			continue
 		}
-		if err := makeDir(root, path.Dir(to)); err != nil {
+		if err := tree.MakeDir(root, path.Dir(to)); err != nil {
 			return err
 		}
 		err = errors.Join(ignoreMissing(root.RemoveAll(to)), root.WriteFile(to, theirs, 0o600),

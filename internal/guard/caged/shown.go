@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/box"
@@ -24,21 +25,31 @@ func (c *Cage) agent() (roster.Row, bool) {
 	return roster.Row{}, false
 }
 
-// toolchains are what a program sees of the user's home: what boxes see of it, the program itself and settings of git.
-func (c *Cage) toolchains() (*host.Shown, error) {
+// Look begins to find what a program sees of the user's home: what boxes see of it, and the program itself.
+func (c *Cage) Look() {
+	c.found = sync.OnceValue(func() *host.Shown {
+		return host.Open(c.User.Home, filepath.SplitList(c.User.Path), []string{c.Program})
+	})
+	go c.found()
+}
+
+// toolchains are what a program sees of the user's home, with settings of git.
+func (c *Cage) toolchains() *host.Shown {
 	if c.Alone {
-		return &host.Shown{}, nil
+		return &host.Shown{}
 	}
-	s := host.Open(c.User.Home, filepath.SplitList(c.User.Path), []string{c.Program})
-	if c.User.Git == nil {
-		return s, nil
+	if c.found == nil {
+		c.Look()
 	}
-	config, named, err := c.User.Git()
-	s.Files = append(s.Files, box.File{Path: ".gitconfig", Data: config, Mode: 0o444})
-	for _, name := range named {
+	s := *c.found()
+	if c.User.Git != nil {
+		s.Files = append(slices.Clone(s.Files), box.File{Path: ".gitconfig", Data: c.User.Git, Mode: 0o444})
+	}
+	s.Mounts = slices.Clone(s.Mounts)
+	for _, name := range c.User.Named {
 		s.Mounts = append(s.Mounts, box.Mount{Path: name})
 	}
-	return s, err
+	return &s
 }
 
 // environment is the user's, less what may hold a login: variables on the list that all boxes have, those of the agent

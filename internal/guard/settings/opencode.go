@@ -23,7 +23,7 @@ func opencodeManaged(a *Adapter, h Hook) []File {
 		"IDLE", compact(r.TurnEnds), "TURNS", strconv.FormatBool(h.Turns), "MILLISECONDS", strconv.Itoa(hookSeconds*1000))
 	plugin := path.Join(path.Dir(r.Managed), "cco-guard.js")
 	return []File{
-		{r.Managed, []byte(compact(map[string]any{"plugin": []string{"file://" + plugin}}) + "\n"), 0o644},
-		{plugin, []byte(said.Replace(opencodePlugin)), 0o644},
+		{Path: r.Managed, Data: []byte(compact(map[string]any{"plugin": []string{"file://" + plugin}}) + "\n"), Mode: 0o644},
+		{Path: plugin, Data: []byte(said.Replace(opencodePlugin)), Mode: 0o644},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard"
 	"github.com/cco-dev/cco/internal/guard/hook"
 	"github.com/cco-dev/cco/internal/proc"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Adapter is how the guard stands in the settings of one agent: what there is to say about it, for the one way in which
@@ -179,11 +180,7 @@ func readIfThere(name string) (data []byte, there bool, err error) {
 }
 
 // File is a file for the inside of a box, at an absolute path.
-type File struct {
-	Path string
-	Data []byte
-	Mode os.FileMode
-}
+type File = whole.File
 
 // Managed is what stands in /etc of a box so that no agent in it can switch the guard off: neither a repository's
 // settings nor the agent's own can overrule these, and no hook but the guard's runs, since a hook may rewrite a call
@@ -194,7 +191,7 @@ func Managed(adapters []*Adapter, h Hook) (files []File) {
 		if a.managed != nil {
 			files = append(files, a.managed(a, h)...)
 		} else {
-			files = append(files, File{a.row().Managed, a.fresh(h), 0o644})
+			files = append(files, File{Path: a.row().Managed, Data: a.fresh(h), Mode: 0o644})
 		}
 	}
 	return files
@@ -206,7 +203,7 @@ func PolicyFile(p guard.Policy) (File, error) {
 		return File{}, err
 	}
 	data, err := json.MarshalIndent(p, "", "  ")
-	return File{hook.DefaultPolicy, append(data, '\n'), 0o644}, err
+	return File{Path: hook.DefaultPolicy, Data: append(data, '\n'), Mode: 0o644}, err
 }
 
 // resolve finds the real file behind a name, so that replacing it keeps a user's links. Inside the workspace, which an
