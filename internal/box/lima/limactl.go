@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
 )
@@ -71,7 +73,7 @@ func (i *instance) shows(exchange string) bool {
 }
 
 // oldest is the first limactl that composes templates.
-const oldest = "1.1.0"
+const oldest = "v1.1.0"
 
 const installHint = "install it: https://lima-vm.io/docs/installation/ (for example: brew install lima)"
 
@@ -91,24 +93,11 @@ func (d *Driver) checkLimactl(ctx context.Context) error {
 	if version == "" {
 		return fmt.Errorf("ask limactl for its version: it says %q", strings.TrimSpace(string(out)))
 	}
-	if older(version, oldest) {
-		return &box.Unavailable{What: "lima", Why: "limactl is version " + version + ", the first usable one is " + oldest,
-			Mend: installHint}
+	if semver.Compare("v"+version, oldest) < 0 {
+		return &box.Unavailable{What: "lima", Mend: installHint,
+			Why: "limactl is version " + version + ", the first usable one is " + oldest[1:]}
 	}
 	return nil
-}
-
-// older compares two versions of three numbers.
-func older(a, b string) bool {
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range 3 {
-		m, _ := strconv.Atoi(x[i])
-		n, _ := strconv.Atoi(y[i])
-		if m != n {
-			return m < n
-		}
-	}
-	return false
 }
 
 // limactl runs limactl, never on a terminal, and passes its messages on to the user while it works.

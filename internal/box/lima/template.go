@@ -1,6 +1,7 @@
 package lima
 
 import (
+	"cmp"
 	_ "embed" // the template and its scripts
 	"encoding/base64"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/proc"
 )
 
 //go:embed template.yaml
@@ -66,9 +68,9 @@ func Template(b *box.Box) (string, error) {
 	return strings.NewReplacer(
 		"@BASE@", field("base", v.Template),
 		"@IMAGES@", disks(v),
-		"@CPUS@", asJSON(orElse(v.CPUs, defaultCPUs)),
-		"@MEMORY@", mebibytes(orElse(v.Memory, defaultMemory)),
-		"@DISK@", mebibytes(orElse(v.Disk, defaultDisk)),
+		"@CPUS@", asJSON(cmp.Or(v.CPUs, defaultCPUs)),
+		"@MEMORY@", mebibytes(cmp.Or(v.Memory, defaultMemory)),
+		"@DISK@", mebibytes(cmp.Or(v.Disk, defaultDisk)),
 		"@MOUNT_TYPE@", asJSON(mountType),
 		"@MOUNT_OPTIONS@", mountOptions,
 		"@EXCHANGE@", asJSON(b.Exchange),
@@ -139,7 +141,7 @@ func scripts(v box.VM) ([]string, error) {
 			return nil, fmt.Errorf("file for the machine: %s is larger than 1 MiB", f.From)
 		}
 		list = append(list, fmt.Sprintf("#!/bin/sh\n# %s\nset -eu\nmkdir -p %s\nbase64 -d >%s <<'END'\n%s\nEND\n",
-			asJSON(f.To), quote(path.Dir(f.To)), quote(f.To), base64.StdEncoding.EncodeToString(data)))
+			asJSON(f.To), proc.ShellWord(path.Dir(f.To)), proc.ShellWord(f.To), base64.StdEncoding.EncodeToString(data)))
 	}
 	for _, name := range v.Scripts {
 		data, err := os.ReadFile(name)
@@ -168,14 +170,4 @@ func indent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// quote makes a text one word for a shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
 func mebibytes(n int64) string { return fmt.Sprintf(`"%dMiB"`, n>>20) }
-
-func orElse[T int | int64](n, otherwise T) T {
-	if n == 0 {
-		return otherwise
-	}
-	return n
-}

@@ -2,12 +2,10 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"sync"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/probe"
@@ -15,8 +13,12 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// maxReplies limits how much of a call's replies is read. An agent may control the other machine.
-const maxReplies = 8 << 20
+// An agent may control the other machine: these limit how much of a call's replies is read, and how many of its
+// programs are out at once.
+const (
+	maxReplies = 8 << 20
+	maxOut     = 1024
+)
 
 // Client is a driver whose boxes are in another machine.
 type Client struct {
@@ -30,49 +32,78 @@ var _ box.Driver = (*Client)(nil)
 
 // call is one that is under way.
 type call struct {
-	mux     *mux
-	control *stream
-	in      *json.Decoder
-	words   sync.Mutex
+	*conn
+	ctx   context.Context
+	close func() // ends the call and its streams
+	id    string
+	dial  func(ctx context.Context) (net.Conn, error)
+	outs  chan struct{}          // a place for each program that is out
+	serve map[string]func(*conn) // what is done with the streams that the server asks for, by kind
 }
 
-func (c *Client) begin(ctx context.Context, b *box.Box, r request) (*call, error) {
-	conn, err := c.Dial(ctx, b)
+// begin makes a call, which ends with the context at the latest.
+func (c *Client) begin(ctx context.Context, b *box.Box, r request, way *box.Way) (*call, error) {
+	k := &call{id: rand.Text(), outs: make(chan struct{}, maxOut), serve: map[string]func(*conn){},
+		dial: func(ctx context.Context) (net.Conn, error) { return c.Dial(ctx, b) }}
+	k.ctx, k.close = context.WithCancel(ctx)
+	if way != nil {
+		k.serve[kindWay] = func(s *conn) { k.letOut(s, way) }
+	}
+	r.ID = k.id
+	var err error
+	if k.conn, err = k.connect(r); err != nil {
+		k.close()
+	}
+	return k, err
+}
+
+// connect makes a connection of the call, and sends the first line on it.
+func (k *call) connect(r request) (*conn, error) {
+	raw, err := k.dial(k.ctx)
 	if err != nil {
 		return nil, err
 	}
-	k := &call{mux: newMux(conn, true)}
-	if k.control, err = k.mux.open("control"); err == nil {
-		err = k.send(r)
-	}
+	in, err := newConn(raw, maxReplies)
 	if err != nil {
-		_ = k.mux.Close()
 		return nil, err
 	}
-	k.in = json.NewDecoder(io.LimitReader(k.control, maxReplies))
-	return k, nil
+	if err := in.send(r); err != nil {
+		_ = in.Close()
+		return nil, err
+	}
+	return in.tie(k.ctx), nil
 }
 
-func (k *call) send(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
+// open opens a stream that the server asks for. All but ways out are asked for once.
+func (k *call) open(kind string) error {
+	serve, ok := k.serve[kind]
+	if !ok {
+		return fmt.Errorf("the machine asked for a stream %q", kind)
 	}
-	k.words.Lock()
-	defer k.words.Unlock()
-	_, err = k.control.Write(append(data, '\n'))
+	if kind != kindWay {
+		delete(k.serve, kind)
+	}
+	s, err := k.connect(request{Call: callStream, ID: k.id, Kind: kind})
+	if err == nil {
+		serve(s)
+	}
 	return err
 }
 
-// end reads replies until the last, and passes on what they report.
+// end reads replies until the last, opens streams, and passes on what is reported.
 func (k *call) end(report box.Report) (reply, error) {
 	for {
 		var r reply
-		if err := decodeLine(k.in, &r); err != nil {
+		if err := k.receive(&r); err != nil {
 			return r, fmt.Errorf("the machine did not answer: %w", err)
 		}
 		if r.Done {
 			return r, nil
+		}
+		if r.Open != "" {
+			if err := k.open(r.Open); err != nil && r.Open != kindWay {
+				return r, err
+			}
 		}
 		if report != nil && r.Report != "" {
 			report("%s", safetext.Line(r.Report))
@@ -83,15 +114,11 @@ func (k *call) end(report box.Report) (reply, error) {
 // ask makes a call and waits for its end. When the context ends, it closes the connection, which ends the call.
 func (c *Client) ask(ctx context.Context, b *box.Box, r request, report box.Report) (reply, error) {
 	r.Box = b.Name
-	k, err := c.begin(ctx, b, r)
+	k, err := c.begin(ctx, b, r, b.Way)
 	if err != nil {
 		return reply{}, err
 	}
-	defer func() { _ = k.mux.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = k.mux.Close() })()
-	if r.Way != nil && b.Way != nil {
-		go k.serveWay(ctx, b.Way)
-	}
+	defer k.close()
 	got, err := k.end(report)
 	if ctx.Err() != nil {
 		return got, ctx.Err()
@@ -184,45 +211,22 @@ func (c *Client) Layers(ctx context.Context, b *box.Box) ([]box.Layer, error) {
 // Promises are those of the native box there.
 func (c *Client) Promises(b *box.Box) []string { return probe.Promised(b.Spec.VM.Containers) }
 
-// kindWay is the kind of the streams that the other side opens.
-const kindWay = "way"
-
-// serveWay connects each stream that the other side opens to a program's way out, and to nothing else.
-func (k *call) serveWay(ctx context.Context, way *box.Way) {
-	for {
-		s, err := k.mux.accept()
+// letOut connects a stream to the program's way out, and to nothing else.
+func (k *call) letOut(s *conn, way *box.Way) {
+	select {
+	case k.outs <- struct{}{}:
+	default:
+		_ = s.Close()
+		return
+	}
+	go func() {
+		defer func() { <-k.outs }()
+		defer func() { _ = s.Close() }()
+		out, err := socket.Dial(k.ctx, way.Socket)
 		if err != nil {
 			return
 		}
-		go func() {
-			defer func() { _ = s.Close() }()
-			if s.kind != kindWay || way == nil {
-				return
-			}
-			out, err := socket.Dial(ctx, way.Socket)
-			if err != nil {
-				return
-			}
-			defer func() { _ = out.Close() }()
-			copyBoth(s, out)
-		}()
-	}
-}
-
-// half is a connection of which the writing half can be closed.
-type half interface {
-	io.ReadWriter
-	CloseWrite() error
-}
-
-// copyBoth copies in both directions until both have ended.
-func copyBoth(a, b half) {
-	var both sync.WaitGroup
-	pass := func(to, from half) {
-		_, _ = io.Copy(to, from)
-		_ = to.CloseWrite()
-	}
-	both.Go(func() { pass(a, b) })
-	both.Go(func() { pass(b, a) })
-	both.Wait()
+		defer func() { _ = out.Close() }()
+		copyBoth(s, out)
+	}()
 }

@@ -17,19 +17,18 @@ import (
 	"github.com/cco-dev/cco/internal/socket"
 )
 
-// run runs a program for the caller, whose next three streams are the program's.
-func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec) error {
+// run runs a program on three streams of the caller.
+func (a *answering) run(ctx context.Context, b *box.Box, x *exec) error {
 	if x == nil {
 		return errors.New("run: no program")
 	}
-	var streams [3]*stream
-	for i, kind := range []string{"in", "out", "err"} {
-		s, err := a.mux.accept()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var streams [3]*conn
+	for i, kind := range []string{kindIn, kindOut, kindErr} {
+		s, err := a.stream(kind)
 		if err != nil {
 			return err
-		}
-		if s.kind != kind {
-			return fmt.Errorf("received stream %q instead of %q", s.kind, kind)
 		}
 		streams[i] = s
 	}
@@ -56,7 +55,7 @@ func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec)
 	if x.Stderr {
 		e.Stderr = streams[2]
 	}
-	go a.readWords(ctx, cancel, signals, nil)
+	go a.obey(ctx, cancel, signals, nil)
 	err := a.Driver.Run(ctx, b, e)
 	for _, s := range streams[1:] {
 		_ = s.CloseWrite()
@@ -65,7 +64,7 @@ func (a *answering) run(ctx context.Context, cancel func(), b *box.Box, x *exec)
 }
 
 // onTerminal gives the program a terminal of this machine.
-func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e box.Exec, x *exec, streams [3]*stream,
+func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e box.Exec, x *exec, streams [3]*conn,
 	signals chan<- syscall.Signal) error {
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -74,7 +73,7 @@ func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e
 	defer func() { _ = master.Close() }()
 	resize := func(z size) { _ = pty.Setsize(master, &pty.Winsize{Rows: z.Rows, Cols: z.Cols}) }
 	resize(*x.TTY)
-	go a.readWords(ctx, cancel, signals, resize)
+	go a.obey(ctx, cancel, signals, resize)
 	go func() { _, _ = io.Copy(master, streams[0]) }()
 	var shown sync.WaitGroup
 	shown.Go(func() { _, _ = io.Copy(streams[1], master) })
@@ -86,11 +85,16 @@ func (a *answering) onTerminal(ctx context.Context, cancel func(), b *box.Box, e
 	return err
 }
 
-// readWords receives the caller's messages while the program runs. If the caller hangs up, the program is ended.
-func (a *answering) readWords(ctx context.Context, cancel func(), signals chan<- syscall.Signal, resize func(size)) {
+// obey does what the caller says while the program runs.
+func (a *answering) obey(ctx context.Context, cancel func(), signals chan<- syscall.Signal, resize func(size)) {
 	for {
 		var w word
-		if err := decodeLine(a.in, &w); err != nil || w.Cancel {
+		select {
+		case w = <-a.words:
+		case <-ctx.Done():
+			return
+		}
+		if w.Cancel {
 			cancel()
 			return
 		}
@@ -140,7 +144,7 @@ func (a *answering) forwardWay(l *net.UnixListener) {
 		}
 		go func() {
 			defer func() { _ = in.Close() }()
-			s, err := a.mux.open(kindWay)
+			s, err := a.stream(kindWay)
 			if err != nil {
 				return
 			}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -37,21 +37,20 @@ func (c *Client) Run(ctx context.Context, b *box.Box, e box.Exec) error {
 	r := request{Call: callRun, Box: b.Name, Spec: &b.Spec, Exec: newExec(e)}
 	if e.TTY != nil {
 		r.Exec.Stdin, r.Exec.Stdout, r.Exec.Stderr = true, true, false
-		r.Exec.TTY = sizeOf(e.TTY, pty.Getsize)
+		r.Exec.TTY = sizeOf(e.TTY)
 	}
-	k, err := c.begin(ctx, b, r)
+	k, err := c.begin(context.WithoutCancel(ctx), b, r, e.Way)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = k.mux.Close() }()
-	go k.serveWay(ctx, e.Way)
+	defer k.close()
 	return k.run(ctx, e, tail)
 }
 
 func (k *call) run(ctx context.Context, e box.Exec, tail *proc.Tail) error {
 	over := make(chan struct{})
 	var copies sync.WaitGroup
-	restore, err := k.connect(e, &copies, over)
+	restore, err := k.streams(e, &copies, over)
 	if err != nil {
 		return err
 	}
@@ -87,58 +86,59 @@ func (k *call) cancel(over <-chan struct{}) {
 	select {
 	case <-over:
 	case <-t.C:
-		_ = k.mux.Close()
+		k.close()
 	}
 }
 
-// connect opens the program's streams: input, output and errors, always all three in this order.
-func (k *call) connect(e box.Exec, copies *sync.WaitGroup, over <-chan struct{}) (restore func(), err error) {
-	var streams [3]*stream
-	for i, kind := range []string{"in", "out", "err"} {
-		if streams[i], err = k.mux.open(kind); err != nil {
-			return nil, err
-		}
-	}
+// streams says what becomes of the program's streams.
+func (k *call) streams(e box.Exec, copies *sync.WaitGroup, over <-chan struct{}) (restore func(), err error) {
 	if e.TTY != nil {
-		return k.terminal(e.TTY, streams[0], streams[1], copies, over)
+		return k.terminal(e.TTY, copies, over)
 	}
-	feed := func(from io.Reader) {
-		if from != nil {
-			_, _ = io.Copy(streams[0], from)
-		}
-		_ = streams[0].CloseWrite()
+	k.serve[kindIn] = func(s *conn) {
+		go func() { // nobody waits for this one: a reader that never ends must not hold up a finished run
+			if e.Stdin != nil {
+				_, _ = io.Copy(s, e.Stdin)
+			}
+			_ = s.CloseWrite()
+		}()
 	}
-	go feed(e.Stdin) // nobody waits for this one: a reader that never ends must not hold up a finished run
-	drain := func(to io.Writer, s *stream) {
+	drain := func(to io.Writer) func(*conn) {
 		if to == nil {
 			to = io.Discard
 		}
-		if _, err := io.Copy(to, s); err != nil {
-			_ = s.Close() // its receiver is gone
+		return func(s *conn) {
+			copies.Go(func() {
+				if _, err := io.Copy(to, s); err != nil {
+					_ = s.Close() // its receiver is gone
+				}
+			})
 		}
 	}
-	copies.Go(func() { drain(e.Stdout, streams[1]) })
-	copies.Go(func() { drain(e.Stderr, streams[2]) })
+	k.serve[kindOut], k.serve[kindErr] = drain(e.Stdout), drain(e.Stderr)
 	return func() {}, nil
 }
 
 // terminal joins our end of a terminal with the one there. That one does all the processing, so ours is raw.
-func (k *call) terminal(tty *os.File, in, out *stream, copies *sync.WaitGroup, over <-chan struct{}) (func(), error) {
+func (k *call) terminal(tty *os.File, copies *sync.WaitGroup, over <-chan struct{}) (func(), error) {
 	old, err := term.MakeRaw(int(tty.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("prepare the terminal: %w", err)
 	}
-	// Reads of a copy of our own can be ended.
-	mine, err := reopen(tty)
+	// Reads of a copy of our own can be ended. It never becomes our controlling terminal.
+	mine, err := os.OpenFile(tty.Name(), os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		_ = term.Restore(int(tty.Fd()), old)
 		return nil, err
 	}
-	go func() {
-		_, _ = io.Copy(in, mine)
-		_ = in.CloseWrite()
-	}()
-	copies.Go(func() { _, _ = io.Copy(tty, out) })
+	k.serve[kindIn] = func(s *conn) {
+		go func() {
+			_, _ = io.Copy(s, mine)
+			_ = s.CloseWrite()
+		}()
+	}
+	k.serve[kindOut] = func(s *conn) { copies.Go(func() { _, _ = io.Copy(tty, s) }) }
+	k.serve[kindErr] = func(*conn) {}
 	resized := make(chan struct{})
 	go func() {
 		defer close(resized)
@@ -153,7 +153,7 @@ func (k *call) terminal(tty *os.File, in, out *stream, copies *sync.WaitGroup, o
 
 // resize passes a new size on. It polls, because we are not in the terminal's foreground and get no signal.
 func (k *call) resize(tty *os.File, over <-chan struct{}) {
-	last := *sizeOf(tty, pty.Getsize)
+	last := *sizeOf(tty)
 	for t := time.NewTicker(300 * time.Millisecond); ; {
 		select {
 		case <-over:
@@ -161,7 +161,7 @@ func (k *call) resize(tty *os.File, over <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		if now := *sizeOf(tty, pty.Getsize); now != last {
+		if now := *sizeOf(tty); now != last {
 			last = now
 			_ = k.send(word{Size: &now})
 		}
@@ -205,37 +205,23 @@ func (c *Client) copyDir(ctx context.Context, b *box.Box, path, real string, rep
 	if err != nil {
 		return err
 	}
-	k, err := c.begin(ctx, b, request{Call: callTake, Box: b.Name, Path: path, Mark: mark})
+	k, err := c.begin(ctx, b, request{Call: callTake, Box: b.Name, Path: path, Mark: mark}, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = k.mux.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = k.mux.Close() })()
-	var has reply
-	if err := decodeLine(k.in, &has); err != nil || has.Done {
-		return errors.Join(err, has.Fault.err(nil))
-	}
-	if has.Has {
-		return nil
-	}
-	if report != nil {
-		report("copying %s to where %s runs, once", path, b.Name)
-	}
-	s, err := k.mux.open("tree")
-	if err != nil {
-		return err
-	}
-	if err := packTree(s, real); err != nil {
-		return err
-	}
-	if err := s.CloseWrite(); err != nil {
-		return err
+	defer k.close()
+	var packed error
+	k.serve[kindTree] = func(s *conn) {
+		if report != nil {
+			report("copying %s to where %s runs, once", path, b.Name)
+		}
+		packed = errors.Join(packTree(s, real), s.CloseWrite())
 	}
 	got, err := k.end(nil)
-	if err != nil {
-		return err
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return got.Fault.err(nil)
+	return errors.Join(packed, err, got.Fault.err(nil))
 }
 
 // treeMark is a checksum of a tree's names, sizes and times.

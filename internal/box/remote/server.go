@@ -24,7 +24,8 @@ type Server struct {
 	Version  string
 	Shared   bool // both machines see the same files
 
-	mu sync.Mutex // for records
+	mu    sync.Mutex // for records
+	calls sync.Map   // those under way, by their ids
 }
 
 // record is what survives a restart.
@@ -54,54 +55,100 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // answering is one call at the server.
 type answering struct {
 	*Server
-	mux     *mux
-	control *stream
-	in      *json.Decoder
-	words   sync.Mutex
+	*conn
+	ctx     context.Context
+	streams map[string]chan *conn // that the caller opens when it is asked, by kind
+	words   chan word
 }
 
-func (s *Server) handle(ctx context.Context, conn net.Conn) {
-	a := &answering{Server: s, mux: newMux(conn, false)}
-	defer func() { _ = a.mux.Close() }()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		<-a.mux.Over()
-		cancel()
-	}()
-	var err error
-	if a.control, err = a.mux.accept(); err != nil {
-		return
-	}
-	a.in = json.NewDecoder(a.control)
-	var r request
-	if err := decodeLine(a.in, &r); err != nil {
-		a.send(reply{Done: true, Fault: newFault(fmt.Errorf("the caller is another version of cco: %w", err))})
-		return
-	}
-	got, err := a.dispatch(ctx, cancel, r)
-	got.Done, got.Fault = true, newFault(err)
-	a.send(got)
-	// The caller hangs up when it has read the reply.
-	_ = a.control.CloseWrite()
-	<-a.mux.Over()
-}
+// maxRequest limits what a caller says.
+const maxRequest = 64 << 20
 
-func (a *answering) send(r reply) {
-	data, err := json.Marshal(r)
+func (s *Server) handle(ctx context.Context, raw net.Conn) {
+	in, err := newConn(raw, maxRequest)
 	if err != nil {
 		return
 	}
-	a.words.Lock()
-	defer a.words.Unlock()
-	_, _ = a.control.Write(append(data, '\n'))
+	var r request
+	if err := in.receive(&r); err != nil {
+		_ = in.send(reply{Done: true, Fault: newFault(fmt.Errorf("the caller is another version of cco: %w", err))})
+		_ = in.Close()
+		return
+	}
+	if r.Call == callStream {
+		s.handStream(in, r)
+		return
+	}
+	defer func() { _ = in.Close() }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := &answering{Server: s, conn: in, ctx: ctx, streams: map[string]chan *conn{}, words: make(chan word)}
+	for _, kind := range []string{kindIn, kindOut, kindErr, kindTree, kindWay} {
+		a.streams[kind] = make(chan *conn)
+	}
+	s.calls.Store(r.ID, a)
+	defer s.calls.Delete(r.ID)
+	go a.readWords(cancel)
+	got, err := a.dispatch(ctx, r)
+	got.Done, got.Fault = true, newFault(err)
+	_ = a.send(got)
+	// The caller hangs up when it has read the reply.
+	_ = a.CloseWrite()
+	for ctx.Err() == nil {
+		select {
+		case <-a.words: // too late
+		case <-ctx.Done():
+		}
+	}
+}
+
+// handStream gives a stream to its call, which waits for it.
+func (s *Server) handStream(in *conn, r request) {
+	if found, ok := s.calls.Load(r.ID); ok {
+		a := found.(*answering) // nothing else is in there
+		select {
+		case a.streams[r.Kind] <- in: // nobody ever waits for an unknown kind
+			return
+		case <-a.ctx.Done():
+		}
+	}
+	_ = in.Close()
+}
+
+// stream asks the caller for a stream, which ends with the call.
+func (a *answering) stream(kind string) (*conn, error) {
+	if err := a.send(reply{Open: kind}); err != nil {
+		return nil, err
+	}
+	select {
+	case s := <-a.streams[kind]:
+		return s.tie(a.ctx), nil
+	case <-a.ctx.Done():
+		return nil, a.ctx.Err()
+	}
+}
+
+// readWords reads what the caller says during the call. If it hangs up, the call ends.
+func (a *answering) readWords(cancel func()) {
+	defer cancel()
+	for {
+		var w word
+		if err := a.receive(&w); err != nil {
+			return
+		}
+		select {
+		case a.words <- w:
+		case <-a.ctx.Done():
+			return
+		}
+	}
 }
 
 func (a *answering) report(format string, args ...any) {
-	a.send(reply{Report: fmt.Sprintf(format, args...)})
+	_ = a.send(reply{Report: fmt.Sprintf(format, args...)})
 }
 
-func (a *answering) dispatch(ctx context.Context, cancel func(), r request) (got reply, err error) {
+func (a *answering) dispatch(ctx context.Context, r request) (got reply, err error) {
 	switch r.Call {
 	case callHello:
 		return reply{Version: a.Version}, nil
@@ -131,7 +178,7 @@ func (a *answering) dispatch(ctx context.Context, cancel func(), r request) (got
 		place, err = d.Prepare(ctx, b, r.Session)
 		got.Place = &place
 	case callRun:
-		err = a.run(ctx, cancel, b, r.Exec)
+		err = a.run(ctx, b, r.Exec)
 	case callHalt:
 		err = d.Halt(ctx, b, r.Session)
 	case callDiscard:
@@ -210,11 +257,9 @@ func (a *answering) receiveDir(r request) error {
 	}
 	mark := r.Path + ".cco-mark"
 	if have, err := os.ReadFile(mark); err == nil && string(have) == r.Mark {
-		a.send(reply{Has: true})
 		return nil
 	}
-	a.send(reply{})
-	s, err := a.mux.accept()
+	s, err := a.stream(kindTree)
 	if err != nil {
 		return err
 	}

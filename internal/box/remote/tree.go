@@ -11,52 +11,10 @@ import (
 	"strings"
 )
 
-// packTree writes a directory as a tar: files, directories and links, nothing else.
+// packTree writes a directory of files, directories and links as a tar.
 func packTree(to io.Writer, dir string) error {
 	w := tar.NewWriter(to)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil || name == "." {
-			return err
-		}
-		return packEntry(w, path, filepath.ToSlash(name), d)
-	})
-	return errors.Join(err, w.Close())
-}
-
-func packEntry(w *tar.Writer, path, name string, d fs.DirEntry) error {
-	st, err := d.Info()
-	if err != nil {
-		return err
-	}
-	h := &tar.Header{Name: name, Mode: int64(st.Mode().Perm())}
-	switch {
-	case st.IsDir():
-		h.Typeflag, h.Name = tar.TypeDir, name+"/"
-		return w.WriteHeader(h)
-	case st.Mode()&fs.ModeSymlink != 0:
-		h.Typeflag = tar.TypeSymlink
-		if h.Linkname, err = os.Readlink(path); err != nil {
-			return err
-		}
-		return w.WriteHeader(h)
-	case st.Mode().IsRegular():
-		h.Typeflag, h.Size = tar.TypeReg, st.Size()
-		if err := w.WriteHeader(h); err != nil {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		_, err = io.Copy(w, f)
-		return err
-	}
-	return nil
+	return errors.Join(w.AddFS(os.DirFS(dir)), w.Close())
 }
 
 // unpackTree makes a directory from the tar, completely or not at all.

@@ -1,14 +1,14 @@
 // Package remote is a driver for boxes in another machine: each call has a connection of its own to a server there,
-// which has the real driver. If the connection ends, so does the call.
+// which has the real driver, and each stream of a program another one. If the call's connection ends, so does the call.
 package remote
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/creack/pty"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
@@ -28,12 +28,24 @@ const (
 	callHalt      = "halt"
 	callDiscard   = "discard"
 	callLayers    = "layers"
-	callTake      = "take" // copies a directory of the host
+	callTake      = "take"   // copies a directory of the host
+	callStream    = "stream" // is no call: the connection is one of another call's
 )
 
-// request is the first line of a call.
+// These are the kinds of streams: a program's, a directory that is copied, and a program's way out.
+const (
+	kindIn   = "in"
+	kindOut  = "out"
+	kindErr  = "err"
+	kindTree = "tree"
+	kindWay  = "way"
+)
+
+// request is the first line on a connection.
 type request struct {
 	Call    string     `json:"call"`
+	ID      string     `json:"id"`             // of the call, which nobody else can guess
+	Kind    string     `json:"kind,omitempty"` // of a stream
 	Box     string     `json:"box,omitempty"`
 	Spec    *box.Spec  `json:"spec,omitempty"`
 	Session string     `json:"session,omitempty"`
@@ -46,24 +58,11 @@ type request struct {
 
 // exec is a box.Exec as it is sent. Arguments are bytes: JSON would change those that are not valid text.
 type exec struct {
-	Session  string     `json:"session,omitempty"`
-	Argv     [][]byte   `json:"argv"`
-	Env      [][]byte   `json:"env,omitempty"`
-	Dir      string     `json:"dir,omitempty"`
-	Own      bool       `json:"own,omitempty"`
-	Furnish  bool       `json:"furnish,omitempty"`
-	Repo     string     `json:"repo,omitempty"`
-	Fill     bool       `json:"fill,omitempty"`
-	ReadOnly bool       `json:"read_only,omitempty"`
-	View     string     `json:"view,omitempty"`
-	Aside    bool       `json:"aside,omitempty"`
-	Limits   box.Limits `json:"limits"`
-	Etc      []box.File `json:"etc,omitempty"`
-	Binds    []string   `json:"binds,omitempty"`
-	Way      *way       `json:"way,omitempty"`
-
+	box.Exec
+	Argv, Env             [][]byte
+	Way                   *way
 	Stdin, Stdout, Stderr bool
-	TTY                   *size `json:"tty,omitempty"`
+	TTY                   *size
 }
 
 type way struct {
@@ -88,7 +87,7 @@ type reply struct {
 	Place   *box.Place  `json:"place,omitempty"`
 	Layers  []box.Layer `json:"layers,omitempty"`
 	Version string      `json:"version,omitempty"`
-	Has     bool        `json:"has,omitempty"`
+	Open    string      `json:"open,omitempty"` // the kind of a stream that the caller is to open
 }
 
 // fault is an error as it is sent: errors that callers check by type keep their type.
@@ -158,14 +157,8 @@ func (f *fault) err(argv []string) error {
 }
 
 func newExec(e box.Exec) *exec {
-	x := &exec{
-		Session: e.Session, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Dir: e.Dir, Own: e.Own, Furnish: e.Furnish,
-		Repo: e.Repo, Fill: e.Fill, ReadOnly: e.ReadOnly, View: e.View, Aside: e.Aside,
-		Limits: e.Limits, Etc: e.Etc, Stdin: e.Stdin != nil, Stdout: e.Stdout != nil, Stderr: e.Stderr != nil,
-	}
-	for _, b := range e.Binds {
-		x.Binds = append(x.Binds, b.Path)
-	}
+	x := &exec{Exec: e, Argv: toBytes(e.Argv), Env: toBytes(e.Env), Stdin: e.Stdin != nil, Stdout: e.Stdout != nil,
+		Stderr: e.Stderr != nil}
 	if e.Way != nil {
 		x.Way = &way{Env: e.Way.Env}
 	}
@@ -173,14 +166,8 @@ func newExec(e box.Exec) *exec {
 }
 
 func (x *exec) real() box.Exec {
-	e := box.Exec{
-		Session: x.Session, Argv: toTexts(x.Argv), Env: toTexts(x.Env), Dir: x.Dir, Own: x.Own, Furnish: x.Furnish,
-		Repo: x.Repo, Fill: x.Fill, ReadOnly: x.ReadOnly, View: x.View, Aside: x.Aside,
-		Limits: x.Limits, Etc: x.Etc,
-	}
-	for _, path := range x.Binds {
-		e.Binds = append(e.Binds, box.Bind{Path: path})
-	}
+	e := x.Exec
+	e.Argv, e.Env = toTexts(x.Argv), toTexts(x.Env)
 	return e
 }
 
@@ -200,18 +187,9 @@ func toTexts(list [][]byte) []string {
 	return out
 }
 
-// decodeLine reads one JSON value strictly: an unknown field means that the two sides have different versions.
-func decodeLine(d *json.Decoder, v any) error {
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("read: %w", err)
-	}
-	return nil
-}
-
-// sizeOf is a terminal's size, nil if it has none.
-func sizeOf(tty *os.File, get func(*os.File) (rows, cols int, err error)) *size {
-	rows, cols, err := get(tty)
+// sizeOf is a terminal's size.
+func sizeOf(tty *os.File) *size {
+	rows, cols, err := pty.Getsize(tty)
 	if err != nil {
 		return &size{Rows: 24, Cols: 80}
 	}
