@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/unit"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Driver is one backend: it makes, enters and removes one kind of box.
@@ -70,11 +71,7 @@ type Reachable interface {
 type Report func(format string, args ...any)
 
 // File is something to put into a box's home, at a slash-separated path below it.
-type File struct {
-	Path string
-	Data []byte
-	Mode os.FileMode
-}
+type File = whole.File
 
 // Place is where a session lives, as its agent sees it.
 type Place struct {
@@ -117,7 +114,7 @@ type Exec struct {
 	// Binds are host directories that the program sees, read-only, at the same paths as on the host.
 	Binds []Bind
 	// Report receives messages about slow work before the program starts, such as copying Binds to another machine.
-	Report Report
+	Report Report `json:"-"`
 	// Way is the program's way out. If it is nil, the program has none.
 	Way *Way
 
@@ -125,7 +122,7 @@ type Exec struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	// Signals are passed on to the program, and to nothing else in the box.
-	Signals <-chan syscall.Signal
+	Signals <-chan syscall.Signal `json:"-"`
 	// TTY is the terminal end of a pty that becomes the program's controlling terminal and its three streams.
 	TTY *os.File
 }

@@ -2,7 +2,6 @@ package boxtest
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -59,7 +58,9 @@ func AsUser(t *testing.T, uid, gid int, env ...string) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	program := filepath.Join(dir, "package.test")
-	must.Do(t, copySelf(program))
+	// Another user can run it there: go test builds it in a closed directory.
+	self := must.Get(os.ReadFile(must.Get(os.Executable())(t)))(t)
+	must.Do(t, os.WriteFile(program, self, 0o755))
 	must.Do(t, os.Chown(dir, uid, gid))
 	args := []string{program, "-test.timeout=20m"}
 	if testing.Verbose() {
@@ -76,26 +77,4 @@ func AsUser(t *testing.T, uid, gid int, env ...string) {
 		t.Fatalf("as user %d: %v\n%s", uid, err, out)
 	}
 	t.Logf("as user %d:\n%s", uid, out)
-}
-
-// copySelf puts the test program where another user can run it: go test builds it in a closed directory.
-func copySelf(to string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	in, err := os.Open(self)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		_ = out.Close()
-		return err
-	}
-	return out.Close()
 }

@@ -63,13 +63,15 @@ func (g *group) join1(parent, name, file string, limit int64) (string, bool) {
 		removeCgroup(dir)
 		return "", false
 	}
-	tasks, err := os.OpenFile(filepath.Join(dir, "tasks"), os.O_WRONLY, 0)
-	if err != nil {
+	join, err := os.OpenFile(filepath.Join(dir, "tasks"), os.O_WRONLY, 0)
+	leave, leaveErr := os.OpenFile(filepath.Join(parent, "tasks"), os.O_WRONLY, 0)
+	if errors.Join(err, leaveErr) != nil {
+		_, _ = join.Close(), leave.Close()
 		removeCgroup(dir)
 		return "", false
 	}
 	g.dirs = append(g.dirs, dir)
-	g.tasks = append(g.tasks, tasks)
+	g.join, g.leave = append(g.join, join), append(g.leave, leave)
 	return dir, true
 }
 

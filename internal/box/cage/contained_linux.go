@@ -1,9 +1,7 @@
 package cage
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -59,32 +57,21 @@ func (c *Contained) run(ctx context.Context, e box.Exec, entry *run, s *Streams)
 		return res, errors.Join(err, in.kill())
 	}
 	s.Release()
-	over := make(chan struct{})
-	defer close(over)
 	defer context.AfterFunc(ctx, func() { _ = in.kill() })()
-	go in.relay(e.Signals, over)
 	g := &group{}
 	if c.Watchdog {
 		g.watchdog = c.Limits.Memory
 	}
-	said := readReport(in.conn)
+	said := readReport(in.conn, e.Signals)
 	defer said.close()
 	defer g.watch(ctx, in.pid, c.Scratch, said.views)()
-	if err := in.wait(); err != nil {
-		return res, err
-	}
-	data, err := said.result()
-	if err != nil {
-		return res, err
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
+	return said.result(func() error {
+		if err := awaitEnd(context.WithoutCancel(ctx), in.pidfd, in.pid); err != nil {
+			return err
+		}
 		killed := syscall.SIGKILL // nothing else ends it without a result
-		return res, &lost{&proc.ExitError{Argv: []string{"cco-box", "init"}, Code: 128 + int(killed), Signal: killed}}
-	}
-	if err := json.Unmarshal(data, &res); err != nil {
-		return res, fmt.Errorf("read result: %w", err)
-	}
-	return res, nil
+		return &proc.ExitError{Argv: []string{"cco-box", "init"}, Code: 128 + int(killed), Signal: killed}
+	}, true)
 }
 
 // caller is an init that has connected.
@@ -172,36 +159,4 @@ func (in *caller) sendPlan(p *jail.Plan, s *Streams, entry *run) error {
 	return nil
 }
 
-func (in *caller) relay(signals <-chan syscall.Signal, over <-chan struct{}) {
-	for {
-		select {
-		case s, ok := <-signals:
-			if !ok {
-				return
-			}
-			_, _ = in.conn.Write([]byte{byte(s)})
-		case <-over:
-			return
-		}
-	}
-}
-
-func (in *caller) kill() error {
-	if err := unix.PidfdSendSignal(in.pidfd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("kill process %d: %w", in.pid, err)
-	}
-	return nil
-}
-
-// wait returns when the init is dead: the kernel reports that only after it has ended everything else in the namespace.
-func (in *caller) wait() error {
-	for {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(in.pidfd), Events: unix.POLLIN}}, -1)
-		switch {
-		case err != nil && !errors.Is(err, unix.EINTR):
-			return fmt.Errorf("wait for process %d: %w", in.pid, err)
-		case n > 0:
-			return nil
-		}
-	}
-}
+func (in *caller) kill() error { return killBy(in.pidfd, in.pid) }

@@ -24,9 +24,21 @@ func killInit(ctx context.Context, pid int, start string) error {
 	if now, err := startTime(pid); err != nil || now != start {
 		return nil
 	}
+	if err := killBy(fd, pid); err != nil {
+		return err
+	}
+	return awaitEnd(ctx, fd, pid)
+}
+
+func killBy(fd, pid int) error {
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && err != unix.ESRCH {
 		return fmt.Errorf("kill process %d: %w", pid, err)
 	}
+	return nil
+}
+
+// awaitEnd returns when an init is dead: the kernel reports that only after it has ended all else in the namespace.
+func awaitEnd(ctx context.Context, fd, pid int) error {
 	for ctx.Err() == nil {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100)
 		if err != nil && err != unix.EINTR {

@@ -1,8 +1,10 @@
 package cage
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,23 +16,12 @@ const defaultProcs = 4096
 
 // LimitsFor fills in the limits that neither the run nor the box sets.
 func LimitsFor(b *box.Box, e box.Exec) box.Limits {
-	l := e.Limits
-	if l.Memory == 0 {
-		l.Memory = b.Spec.Limits.Memory
+	own := b.Spec.Limits
+	return box.Limits{
+		Memory: cmp.Or(e.Limits.Memory, own.Memory, machineMemory()/4*3),
+		Procs:  cmp.Or(e.Limits.Procs, own.Procs, defaultProcs),
+		Time:   cmp.Or(e.Limits.Time, own.Time),
 	}
-	if l.Memory == 0 {
-		l.Memory = machineMemory() / 4 * 3
-	}
-	if l.Procs == 0 {
-		l.Procs = b.Spec.Limits.Procs
-	}
-	if l.Procs == 0 {
-		l.Procs = defaultProcs
-	}
-	if l.Time == 0 {
-		l.Time = b.Spec.Limits.Time
-	}
-	return l
 }
 
 func machineMemory() int64 {
@@ -46,7 +37,7 @@ func machineMemory() int64 {
 type group struct {
 	memory, procs string     // the means that enforce each
 	dirs          []string   // cgroups to remove afterwards
-	tasks         []*os.File // files that the init writes to in order to move itself (version 1)
+	join, leave   []*os.File // files that the init writes to around the program's start (version 1)
 	into          *os.File   // the cgroup that the init starts in (version 2)
 	rlimit        int
 	watchdog      int64
@@ -102,7 +93,7 @@ func (g *group) watch(ctx context.Context, pid int, scratch []string, views <-ch
 }
 
 func (g *group) remove() {
-	for _, f := range g.tasks {
+	for _, f := range slices.Concat(g.join, g.leave) {
 		_ = f.Close()
 	}
 	if g.into != nil {

@@ -16,13 +16,14 @@ const lingering = time.Second
 
 // Plain runs a program without the kernel's isolation, on the streams of e. Its process group ends with it.
 func Plain(ctx context.Context, r Registry, e box.Exec, c proc.Cmd) error {
-	entry, err := r.Add(e.Session)
+	entry, err := r.add(e.Session)
 	if err != nil {
 		return err
 	}
+	entry.Group = true
 	s, err := Me().Connect(e)
 	if err != nil {
-		return errors.Join(err, entry.Done(ctx))
+		return errors.Join(err, entry.end(ctx))
 	}
 	defer s.Close()
 	c.Stdin, c.Stdout, c.Stderr, c.TiedToUs = s.In, s.Out, s.Err, true
@@ -33,10 +34,10 @@ func Plain(ctx context.Context, r Registry, e box.Exec, c proc.Cmd) error {
 		}
 	}
 	var unknown error
-	c.Started = func(pid int) { unknown = entry.Started(pid) }
+	c.Started = func(pid int) { unknown = entry.started(pid, nil) }
 	p, err := proc.Start(ctx, c)
 	if err != nil {
-		return errors.Join(cantStart(e, err), entry.Done(ctx))
+		return errors.Join(cantStart(e, err), entry.end(ctx))
 	}
 	s.Release()
 	if unknown != nil {
@@ -44,7 +45,7 @@ func Plain(ctx context.Context, r Registry, e box.Exec, c proc.Cmd) error {
 	}
 	relay(p, e.Signals)
 	err = p.Wait()
-	left := entry.Done(context.WithoutCancel(ctx)) // the processes that the program has left in its group
+	left := entry.end(context.WithoutCancel(ctx)) // the processes that the program has left in its group
 	s.Abandon(lingering)
 	s.Finish()
 	if ctx.Err() != nil {

@@ -160,29 +160,13 @@ func (r *run) started(pid int, cgroups []string) error {
 	return r.write()
 }
 
-// Entry is the registration of a process group that is about to start.
-type Entry struct{ run *run }
-
-// Add registers a run without a cage. A box that is not open refuses it.
-func (r Registry) Add(session string) (*Entry, error) {
-	run, err := r.add(session)
-	if err != nil {
-		return nil, err
-	}
-	run.Group = true
-	return &Entry{run}, nil
-}
-
-// Started records the group, so that others can end it, even after this process has died.
-func (e *Entry) Started(pid int) error { return e.run.started(pid, nil) }
-
-// Done ends the rest of the group and removes the registration.
-func (e *Entry) Done(ctx context.Context) error {
-	defer e.run.done()
-	if e.run.Pid == 0 {
+// end ends what the run has left, and removes the registration.
+func (r *run) end(ctx context.Context) error {
+	defer r.done()
+	if r.Pid == 0 {
 		return nil
 	}
-	return e.run.kill(ctx)
+	return r.kill(ctx)
 }
 
 func (r *run) write() error {

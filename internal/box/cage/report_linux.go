@@ -1,6 +1,8 @@
 package cage
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cco-dev/cco/internal/box/native/jail"
 )
 
 // report is what an init sends us: views of the box's namespaces when it starts, and its result at the end.
@@ -20,9 +24,11 @@ type report struct {
 	err   error
 }
 
-// readReport reads a report until the init hangs up.
-func readReport(conn *net.UnixConn) *report {
+// readReport reads a report until the init hangs up. Meanwhile the init gets signals, which it passes on to the
+// program.
+func readReport(conn *net.UnixConn, signals <-chan syscall.Signal) *report {
 	r := &report{views: make(chan *os.File, 2), over: make(chan struct{})}
+	go r.relay(conn, signals)
 	go func() {
 		defer close(r.over)
 		words, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
@@ -63,13 +69,35 @@ func (r *report) keepViews(rights []byte) {
 	}
 }
 
-// result waits for the init's last message. An init that was killed has sent none.
-func (r *report) result() ([]byte, error) {
+func (r *report) relay(control io.Writer, signals <-chan syscall.Signal) {
+	for {
+		select {
+		case s, ok := <-signals:
+			if !ok {
+				return
+			}
+			_, _ = control.Write([]byte{byte(s)})
+		case <-r.over:
+			return
+		}
+	}
+}
+
+// result waits for the init's last message, and with toEnd for the init's end. When the message is there, everything
+// else has ended. An init that was killed has sent none: by Stop, because memory ran out, or because the context ended.
+func (r *report) result(end func() error, toEnd bool) (res jail.Result, err error) {
 	<-r.over
 	if r.err != nil && !errors.Is(r.err, io.EOF) && !errors.Is(r.err, syscall.ECONNRESET) {
-		return nil, fmt.Errorf("read result: %w", r.err)
+		err = fmt.Errorf("read result: %w", r.err)
+	} else if len(bytes.TrimSpace(r.data)) == 0 {
+		return res, &lost{end()}
+	} else if err = json.Unmarshal(r.data, &res); err != nil {
+		err = fmt.Errorf("read result: %w", err)
 	}
-	return r.data, nil
+	if toEnd || err != nil {
+		_ = end()
+	}
+	return res, err
 }
 
 // close closes views that nobody used.

@@ -1,6 +1,7 @@
 package cage
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -17,13 +18,14 @@ func TestAReportThatIsBrokenOffIsNoPanic(t *testing.T) {
 	defer func() { _ = ours.Close() }()
 	must.Get(ours.Write([]byte("a plan that nobody reads")))(t)
 	must.Do(t, theirs.Close())
-	r := readReport(ours)
+	r := readReport(ours, nil)
 	select {
 	case <-r.over:
 	case <-time.After(time.Minute):
 		t.Fatal("it never ends")
 	}
-	if data, err := r.result(); len(data) > 0 || err != nil {
-		t.Errorf("%q, %v", data, err)
+	killed := errors.New("killed")
+	if _, err := r.result(func() error { return killed }, false); !errors.Is(err, killed) {
+		t.Error(err)
 	}
 }

@@ -1,9 +1,7 @@
 package cage
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -156,23 +154,10 @@ func (in *inner) start(ctx context.Context) (jail.Result, error) {
 		kill = func() { _ = ours.CloseWrite() }
 	}
 	defer context.AfterFunc(ctx, kill)()
-	go in.relay(ours, p)
-	said := readReport(ours)
+	said := readReport(ours, in.signals)
 	defer said.close()
 	defer group.watch(ctx, p.Pid(), in.cage.Scratch, said.views)()
-	waitErr := p.Wait()
-	data, err := said.result()
-	if err != nil {
-		return res, err
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		// It was killed: by Stop, by the kernel because memory ran out, or because the context ended.
-		return res, &lost{waitErr}
-	}
-	if err := json.Unmarshal(data, &res); err != nil {
-		return res, fmt.Errorf("read result: %w", err)
-	}
-	return res, nil
+	return said.result(p.Wait, group.into != nil) // in a group of version 2, which can be removed only after it
 }
 
 // registerAndSendPlan registers an init that has started, and lets it begin.
@@ -191,7 +176,7 @@ func (in *inner) registerAndSendPlan(control io.Writer, p *proc.Process, g *grou
 		}
 		in.cage.Plan = plan
 	}
-	in.cage.Plan.Cgroups, in.cage.Plan.Procs = len(g.tasks), g.rlimit
+	in.cage.Plan.Cgroups, in.cage.Plan.Procs = len(g.join), g.rlimit
 	if _, err := control.Write(in.cage.Plan.Encode()); err != nil {
 		return fmt.Errorf("send plan: %w", err)
 	}
@@ -201,6 +186,8 @@ func (in *inner) registerAndSendPlan(control io.Writer, p *proc.Process, g *grou
 // launch starts the init in the best group available. Only the kernel knows whether a process may start in a cgroup of
 // version 2: if it refuses, the next best group is tried.
 func (in *inner) launch(ctx context.Context, control *os.File) (*proc.Process, *group, error) {
+	// Go asks once whether the kernel has pidfds, with a process of its own. Side by side that costs nothing.
+	go func() { _, _ = os.FindProcess(os.Getpid()) }()
 	// Without namespaces all that the user runs would count as the program's processes.
 	g := &group{watchdog: in.cage.Limits.Memory}
 	if !in.cage.Plan.Bare {
@@ -228,26 +215,11 @@ func (in *inner) fork(ctx context.Context, control *os.File, g *group) (*proc.Pr
 		Stdin:  in.streams.In,
 		Stdout: in.streams.Out,
 		Stderr: in.streams.Err,
-		Files:  slices.Concat([]*os.File{control, in.entry.file}, g.tasks, in.trees, make([]*os.File, room)),
+		Files:  slices.Concat([]*os.File{control, in.entry.file}, g.join, g.leave, in.trees, make([]*os.File, room)),
 		Attr:   func(a *syscall.SysProcAttr) { in.cage.namespaces(a); g.attr(a) },
 		// A Bare one is told by its socket, and ends what the program has started before it ends itself.
 		TiedToUs: !in.cage.Plan.Bare,
 	})
-}
-
-// relay sends signals to the init, which passes them on to the program.
-func (in *inner) relay(control io.Writer, p *proc.Process) {
-	for {
-		select {
-		case s, ok := <-in.signals:
-			if !ok {
-				return
-			}
-			_, _ = control.Write([]byte{byte(s)})
-		case <-p.Done():
-			return
-		}
-	}
 }
 
 // lost is the error of an init that had no time to report.

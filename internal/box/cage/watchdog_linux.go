@@ -3,6 +3,7 @@ package cage
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -30,11 +31,13 @@ type watchdog struct {
 	shared  *os.File // the table of its System V memory, nil while there is none
 	sockets *os.File // answers questions about its sockets, nil while there is none
 	hidden  uint64   // the kernel's own filesystem, which holds memory that is shared by descriptors
+
+	host map[uint64]bool // the devices of what is mounted on the host
 }
 
 // run checks until the context ends. The box's init, when it starts, sends the files that show its namespaces.
 func (w *watchdog) run(ctx context.Context, views <-chan *os.File) {
-	w.hidden = hiddenDevice()
+	w.hidden, w.host = hiddenDevice(), mountedDevices()
 	look := time.NewTimer(watchTight)
 	defer look.Stop()
 	for {
@@ -149,14 +152,15 @@ func (w *watchdog) largest(h holding) int {
 	return victim
 }
 
-// files is the size of the box's filesystems in memory. Until it has a root of its own, its init sees the host's.
+// files is the size of the box's filesystems in memory. Until it has a root of its own, its init sees the host's; and a
+// home may lie on one of the host's, in which others have files.
 func (w *watchdog) files() int64 {
 	var total int64
 	for _, dir := range w.scratch {
-		var ours, theirs unix.Stat_t
+		var theirs unix.Stat_t
 		var st unix.Statfs_t
 		name := "/proc/" + strconv.Itoa(w.init) + "/root" + dir
-		if unix.Stat(name, &theirs) != nil || unix.Stat(dir, &ours) == nil && ours.Dev == theirs.Dev {
+		if unix.Stat(name, &theirs) != nil || w.host[theirs.Dev] {
 			continue
 		}
 		if err := unix.Statfs(name, &st); err == nil && st.Type == unix.TMPFS_MAGIC {
@@ -164,6 +168,20 @@ func (w *watchdog) files() int64 {
 		}
 	}
 	return total
+}
+
+// mountedDevices are the devices of everything that is mounted where this process is.
+func mountedDevices() map[uint64]bool {
+	all := map[uint64]bool{}
+	data, _ := os.ReadFile("/proc/self/mountinfo") // without it more is counted
+	for line := range strings.Lines(string(data)) {
+		var id, parent int
+		var major, minor uint32
+		if n, _ := fmt.Sscanf(line, "%d %d %d:%d", &id, &parent, &major, &minor); n == 4 {
+			all[unix.Mkdev(major, minor)] = true
+		}
+	}
+	return all
 }
 
 // segments is the size of the box's System V memory, attached or not.

@@ -1,6 +1,7 @@
 package cage
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"testing"
@@ -82,4 +83,18 @@ func openPipe(t *testing.T) *os.File {
 	must.Do(t, err)
 	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
 	return r
+}
+
+// Guards against a box that is killed because its home lies on a file system in memory in which others have files.
+func TestTheHostsOwnFileSystemsAreNoMemoryOfABox(t *testing.T) {
+	f := must.Get(os.CreateTemp("/dev/shm", "cco-"))(t)
+	defer func() { must.Do(t, errors.Join(f.Close(), os.Remove(f.Name()))) }()
+	must.Get(f.Write(make([]byte, 1<<20)))(t)
+	w := &watchdog{init: os.Getpid(), scratch: []string{"/dev/shm"}}
+	if w.files() < 1<<20 {
+		t.Error("a file system of the box's own is not counted")
+	}
+	if w.host = mountedDevices(); w.files() != 0 {
+		t.Errorf("%d bytes of the host's are counted", w.files())
+	}
 }

@@ -4,9 +4,11 @@ package native
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/box"
@@ -65,7 +67,8 @@ func TestClosedToolIsCopied(t *testing.T) {
 	d, b := New(Options{Tool: tool}), testBox(t)
 	must.Do(t, d.Create(t.Context(), b, nil))
 	for range 2 {
-		if out, err := shell(t, d, b, box.Exec{Argv: []string{"/run/cco/bin/cco-box", "probe", "euid"}}); err != nil ||
+		if out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c",
+			"/run/cco/bin/cco-box probe noop && id -u"}}); err != nil ||
 			out != "1000\n" {
 			t.Errorf("%v: %q", err, out)
 		}
@@ -77,9 +80,11 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 	d, b := created(t)
 	big := box.File{Path: "big", Data: make([]byte, rooms.SmallBytes+1)}
 	must.Do(t, d.Provision(t.Context(), b, []box.File{big}, nil))
-	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big; rm ~/big; stat -f -c %T ~`}})
-	if want := "4194305\n"; err != nil || !strings.HasPrefix(out, want) || strings.Contains(out, "tmpfs") {
-		t.Errorf("%v: %q", err, out)
+	var disk syscall.Stat_t
+	must.Do(t, syscall.Stat(b.Dir, &disk))
+	out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big; rm ~/big; stat -c %d ~`}})
+	if want := fmt.Sprintf("4194305\n%d\n", disk.Dev); err != nil || out != want {
+		t.Errorf("%v: %q, not %q", err, out, want)
 	}
 	if out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `wc -c < ~/big`}}); err != nil ||
 		out != "4194305\n" {
@@ -89,8 +94,8 @@ func TestBulkyHomeIsCopiedOnDisk(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	must.Do(t, d.Provision(t.Context(), b, []box.File{{Path: "big"}}, nil))
-	if out, err := shell(t, d, b, box.Exec{Argv: []string{"stat", "-f", "-c", "%T", "/home/agent"}}); err != nil ||
-		out != "tmpfs\n" {
+	if out, err := shell(t, d, b, box.Exec{Argv: []string{"sh", "-c", `stat -f -c %T ~; stat -c %d ~`}}); err != nil ||
+		!strings.HasPrefix(out, "tmpfs\n") || out == fmt.Sprintf("tmpfs\n%d\n", disk.Dev) {
 		t.Errorf("a small home: %v, %q", err, out)
 	}
 }

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if kind := os.Getenv(mealVariable); kind != "" {
+		os.Exit(eaten(kind))
+	}
 	if what := os.Getenv(withoutVariable); what != "" {
 		if err := without(what); err != nil {
 			fmt.Fprintln(os.Stderr, err)

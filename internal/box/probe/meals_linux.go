@@ -2,9 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"context"
-	"net"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,34 +9,14 @@ import (
 
 // eat fills a number of megabytes of the given kind. The box should end it before it is done.
 func eat(args []string) int {
-	kinds := map[string]func() func([]byte) error{
-		"own":     func() func([]byte) error { return eatOwn },
-		"memfd":   eatFile,
-		"segment": func() func([]byte) error { return eatSegment },
-		"socket":  func() func([]byte) error { return eatSocket },
-		"tcp":     eatConnection,
-		"leaderless": func() func([]byte) error {
-			leaveFirst(func() { _, _, _ = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) })
-			return eatOwn
-		},
-		"table": func() func([]byte) error {
-			leaveFirst(func() {})
-			time.Sleep(time.Millisecond) // both descriptor tables must have what Go's timers open
-			if err := unix.Unshare(unix.CLONE_FILES); err != nil {
-				return func([]byte) error { return err }
-			}
-			return eatFile()
-		},
-	}
 	kind := "own"
 	if len(args) > 1 {
 		kind = args[1]
 	}
-	begin, ok := kinds[kind]
+	bite, ok := map[string]func([]byte) error{"own": eatOwn, "memfd": eatFile(), Segment: eatSegment}[kind]
 	if !ok {
 		return 2
 	}
-	bite := begin()
 	full := bytes.Repeat([]byte{1}, 1<<20)
 	for range number(args) {
 		if err := bite(full); err != nil {
@@ -55,26 +32,6 @@ func eat(args []string) int {
 // digestion is how long everything is held in the end: on a busy machine a watchdog may look only now and then.
 const digestion = 10 * time.Second
 
-// leaveFirst keeps this goroutine off the process's first thread. That thread only calls then.
-func leaveFirst(then func()) {
-	first := make(chan bool)
-	for {
-		go func() {
-			runtime.LockOSThread()
-			here := unix.Gettid() == unix.Getpid()
-			first <- here
-			if here {
-				then()
-			}
-			select {}
-		}()
-		if <-first {
-			runtime.LockOSThread()
-			return
-		}
-	}
-}
-
 // eatFile uses memory that is mapped nowhere.
 func eatFile() func([]byte) error {
 	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
@@ -86,25 +43,6 @@ func eatFile() func([]byte) error {
 	}
 }
 
-// eatSocket uses memory for messages that nobody receives. In every second pair the sender hangs up.
-func eatSocket(full []byte) error {
-	for left := len(full); left > 0; {
-		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		for err == nil {
-			var n int
-			n, err = unix.Write(pair[0], full[:32<<10])
-			left -= max(0, n)
-		}
-		if pair[0]%4 == 0 {
-			_ = unix.Close(pair[0])
-		}
-	}
-	return nil
-}
-
 // eatOwn uses memory that this process maps, and keeps it.
 func eatOwn(full []byte) error {
 	block, err := unix.Mmap(-1, 0, len(full), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -112,48 +50,6 @@ func eatOwn(full []byte) error {
 		copy(block, full)
 	}
 	return err
-}
-
-// share holds a number of megabytes for a while, once but in two ways: by a descriptor and mapped.
-func share(megabytes int) int {
-	file, err := unix.MemfdCreate("cco", unix.MFD_CLOEXEC)
-	if err != nil || unix.Ftruncate(file, int64(megabytes)<<20) != nil {
-		return 3
-	}
-	block, err := unix.Mmap(file, 0, megabytes<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return 3
-	}
-	for range 10 {
-		for i := 0; i < len(block); i += 4096 {
-			block[i]++
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return 0
-}
-
-// eatConnection is eatSocket over the loopback device.
-func eatConnection() func([]byte) error {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	var kept []net.Conn
-	return func(full []byte) error {
-		for left := len(full); left > 0 && err == nil; {
-			var from, to net.Conn
-			if from, err = new(net.Dialer).DialContext(context.Background(), "tcp", l.Addr().String()); err != nil {
-				break
-			}
-			if to, err = l.Accept(); err != nil {
-				break
-			}
-			kept = append(kept, from, to)
-			// It takes some time to be sure that no more fits.
-			_ = from.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
-			n, _ := from.Write(full)
-			left -= n
-		}
-		return err
-	}
 }
 
 // eatSegment uses memory that no process has attached.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -31,7 +32,7 @@ func shownSocket(b *Bait) string {
 	if b.Shown == "" {
 		return ""
 	}
-	return first(
+	return cmp.Or(
 		reach(unix.SOCK_STREAM, filepath.Join(b.Shown, ThereStream)),
 		reach(unix.SOCK_DGRAM, filepath.Join(b.Shown, ThereDatagram)))
 }

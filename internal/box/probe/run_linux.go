@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,9 +19,6 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 			return 0
 		case "chroot":
 			return tryChroot()
-		case "euid":
-			_, _ = fmt.Fprintln(out, os.Geteuid())
-			return 0
 		case "pty":
 			return usePty(out)
 		case "rooted":
@@ -31,8 +29,6 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 			return linger(args[1:])
 		case "eat":
 			return eat(args[1:])
-		case "share":
-			return share(number(args[1:]))
 		case "spawn":
 			return spawn(number(args[1:]))
 		case "wait":
@@ -86,7 +82,7 @@ func ways(open []string) []way {
 		{"logins", logins},
 		{"host-caches", func(b *Bait) (escape string) {
 			for _, dir := range b.Caches {
-				escape = first(escape, writable("", dir))
+				escape = cmp.Or(escape, writable("", dir))
 			}
 			return escape
 		}},
@@ -96,13 +92,13 @@ func ways(open []string) []way {
 		{"other-exchange", func(b *Bait) string { return readable(b.Exchange...) }},
 		{"store", func(b *Bait) string { return writable("", b.Store) }},
 		{"tool", changeTool},
-		{"system", func(*Bait) string { return first(writable("", "/etc"), writable("", "/usr"), writable("", "/")) }},
+		{"system", func(*Bait) string { return cmp.Or(writable("", "/etc"), writable("", "/usr"), writable("", "/")) }},
 		{"environment", environment},
 		{"descriptors", func(*Bait) string { return foreignDescriptors(open) }},
 		{"outside-pids", seeOutside},
 		{"outside-kill", killOutside},
 		{"outside-ptrace", func(b *Bait) string { return traceOutside(b) }},
-		{"init-ptrace", func(b *Bait) string { return first(seize(b.Init), openable(procFile(b.Init, "mem"), os.O_RDWR)) }},
+		{"init-ptrace", func(b *Bait) string { return cmp.Or(seize(b.Init), openable(procFile(b.Init, "mem"), os.O_RDWR)) }},
 		{"init-root", initRoot},
 		{OutsideIPC, sharedMemory},
 		{"path-socket", pathSocket},
@@ -142,14 +138,4 @@ func ways(open []string) []way {
 		{"foreign-calls", foreignCalls},
 		{Survivor, leaveSurvivor},
 	}
-}
-
-// first is the first of several escapes that is not "".
-func first(escapes ...string) string {
-	for _, e := range escapes {
-		if e != "" {
-			return e
-		}
-	}
-	return ""
 }

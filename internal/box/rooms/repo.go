@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -17,9 +16,5 @@ func (id Identity) RepoDir(l Layout, key string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return "", err
 	}
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, os.ErrExist) {
-		return dir, nil
-	}
-	return dir, errors.Join(err, id.Own(dir))
+	return dir, id.mkdir(dir)
 }

@@ -114,11 +114,7 @@ func (id Identity) Prepare(l Layout, session string) error {
 	}
 	defer func() { _ = tree.Remove(tmp) }()
 	for _, name := range []string{"home", "workspace"} {
-		dir := filepath.Join(tmp, name)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
-		if err := id.Own(dir); err != nil {
+		if err := id.mkdir(filepath.Join(tmp, name)); err != nil {
 			return err
 		}
 	}

@@ -162,11 +162,7 @@ func (id Identity) Caches(b *box.Box) (list []Cache, err error) {
 			return nil, fmt.Errorf("cache %q: not below home", name)
 		}
 		dir := cacheDir(b, name)
-		if err := os.Mkdir(dir, 0o700); err == nil {
-			if err := id.Own(dir); err != nil {
-				return nil, err
-			}
-		} else if !errors.Is(err, fs.ErrExist) {
+		if err := id.mkdir(dir); err != nil {
 			return nil, fmt.Errorf("make cache: %w", err)
 		}
 		list = append(list, Cache{name, dir})

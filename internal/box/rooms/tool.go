@@ -2,9 +2,10 @@ package rooms
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // VisibleTool is the path at which the box's user can run a program: the original, or a copy if its mode forbids that.
@@ -19,37 +20,20 @@ func VisibleTool(tool, copied string) (string, error) {
 	if have, err := os.Stat(copied); err == nil && have.Size() == st.Size() && have.ModTime().Equal(st.ModTime()) {
 		return copied, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(copied), 0o755); err != nil {
-		return "", err
+	data, err := os.ReadFile(tool)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(copied), 0o755)
 	}
-	return copied, copyTool(tool, copied, st)
-}
-
-func copyTool(from, to string, st fs.FileInfo) error {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
+	if err == nil {
+		err = whole.Write(copied, data, 0o755)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(to), ".tool-")
-	if err != nil {
-		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.Write(data)
-	for _, then := range []func() error{
-		func() error { return tmp.Chmod(0o755) },
-		tmp.Close,
-		func() error { return os.Chtimes(tmp.Name(), st.ModTime(), st.ModTime()) },
-		func() error { return os.Rename(tmp.Name(), to) },
-	} {
-		if err == nil {
-			err = then()
-		}
+	if err == nil {
+		err = os.Chtimes(copied, st.ModTime(), st.ModTime())
 	}
 	if err != nil {
-		return fmt.Errorf("copy "+filepath.Base(to)+": %w", err)
+		return "", fmt.Errorf("copy %s: %w", filepath.Base(copied), err)
 	}
-	return nil
+	return copied, nil
 }
 
 // DefaultCaches are the directories where common tools keep what they can fetch again.

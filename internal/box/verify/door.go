@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -42,10 +43,7 @@ func (t *trial) layDoors(ctx context.Context) (err error) {
 	w.Allowed, w.Other, w.Token = allowedName, otherName, mine.Token()
 	w.Wrong = []string{"", other.Token(), w.Token + "x", w.Token[:len(w.Token)-1], strings.ToLower(w.Token),
 		strings.Repeat("x", 8<<10)}
-	for name := range inside() {
-		w.Inside = append(w.Inside, name)
-	}
-	slices.Sort(w.Inside)
+	w.Inside = slices.Sorted(maps.Keys(inside()))
 	w.Doors = []string{
 		filepath.Join(t.box.Exchange, t.other, door.Socket), path.Join(path.Dir(t.place.Exchange), t.other, door.Socket),
 	}
@@ -86,7 +84,7 @@ func (b *behind) config() (c door.Config, err error) {
 		return c, err
 	}
 	var rules []broker.Rule
-	for _, name := range append([]string{allowedName}, names(inside())...) {
+	for _, name := range append(slices.Collect(maps.Keys(inside())), allowedName) {
 		r, err := broker.ParseRule(name)
 		if err != nil {
 			return c, err
@@ -101,13 +99,6 @@ func (b *behind) config() (c door.Config, err error) {
 		Record: func(e broker.Entry) { b.ask(e.Host) },
 	}
 	return c, nil
-}
-
-func names(table map[string][]string) (list []string) {
-	for name := range table {
-		list = append(list, name)
-	}
-	return list
 }
 
 // throughDoor runs the probes that go through a door.

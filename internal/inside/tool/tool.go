@@ -121,7 +121,7 @@ func runScript(args []string) int {
 	return do(func(ctx context.Context) error {
 		err := script.Run(ctx, script.Options{
 			Plan: args[0], Workspace: filepath.Clean(workspace), Exchange: exchange, Out: os.Stdout, Err: os.Stderr,
-			Leave: os.Getenv("CCO_ROLE") != "",
+			Env: os.Environ(), Leave: os.Getenv("CCO_ROLE") != "",
 		})
 		if err != nil && ctx.Err() != nil {
 			return errStopped

@@ -47,8 +47,7 @@ func (p *Plan) oversee() (res Result) {
 		err = json.Unmarshal(said, &res)
 	}
 	if err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
-		return failed(res, step("hold the program", errors.Join(err, sweep())))
+		return failed(res, step("hold the program", err))
 	}
 	// The program must not read its init, which has the control socket and the lock open.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
@@ -95,12 +94,16 @@ func Hold() int {
 	return 126
 }
 
-// sweep ends all children, and theirs, which become ours when their parents end.
+// sweep ends all children, and theirs, which become ours when their parents end. In a pid namespace it ends everything
+// there at once, however fast that multiplies.
 func sweep() error {
 	for {
-		pids, err := children()
-		if err != nil {
-			return err
+		pids := []int{-1}
+		if os.Getpid() != 1 {
+			var err error
+			if pids, err = children(); err != nil {
+				return err
+			}
 		}
 		for _, pid := range pids {
 			_ = unix.Kill(pid, unix.SIGKILL) // nobody else gets its number before we have waited for it

@@ -3,6 +3,7 @@ package jail
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -12,11 +13,8 @@ import (
 	"github.com/cco-dev/cco/internal/paths"
 )
 
-// build makes the box: its cgroup, its root, its name and its empty network.
+// build makes the box: its root, its name and its empty network.
 func (p *Plan) build(res *Result) error {
-	if err := p.joinCgroups(); err != nil {
-		return step("join cgroup", err)
-	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return step("make mounts private", err)
 	}
@@ -83,24 +81,11 @@ func (p *Plan) build(res *Result) error {
 	return step("raise loopback", raiseLoopback())
 }
 
-// joinCgroups moves this thread, and so the program that it starts: moving one's own thread is the only move that does
-// not make the whole machine wait.
-func (p *Plan) joinCgroups() error {
-	for i := range p.Cgroups {
-		fd := CgroupFDs + i
-		if _, err := unix.Write(fd, []byte("0")); err != nil {
-			return err
-		}
-		_ = unix.Close(fd)
-	}
-	return nil
-}
-
 // openTrees clones every source while we still are the starter's user, and afterwards those that only the box's own
 // user may reach. It ends as the box's user.
 func (p *Plan) openTrees() ([]int, error) {
 	trees := make([]int, len(p.Mounts))
-	handed := CgroupFDs + p.Cgroups
+	handed := CgroupFDs + 2*p.Cgroups
 	for i, m := range p.Mounts {
 		if m.Empty || m.Own {
 			continue
@@ -358,8 +343,8 @@ const emptyDir = "/.empty"
 // counts those of the box's namespace for its owner outside, too. Older kernels lack these switches.
 func shareWatches() error {
 	for _, name := range []string{"instances", "watches"} {
-		text, err := read("/proc/sys/fs/inotify/max_user_" + name)
-		all, _ := strconv.Atoi(strings.TrimSpace(text))
+		text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_" + name)
+		all, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 		if err == nil && all > 1 {
 			err = overwrite("/proc/sys/user/max_inotify_"+name, strconv.Itoa(all/2))
 		}
@@ -368,17 +353,6 @@ func shareWatches() error {
 		}
 	}
 	return nil
-}
-
-func read(file string) (string, error) {
-	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return "", err
-	}
-	defer closeFD(fd)
-	buf := make([]byte, 32)
-	n, err := unix.Read(fd, buf)
-	return string(buf[:max(0, n)]), err
 }
 
 // closeProc closes the parts of /proc that belong to the machine, and forbids user namespaces below ours.

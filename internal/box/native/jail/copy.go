@@ -121,9 +121,7 @@ func copyFile(src, dst int, name string) error {
 	}
 	from, to := os.NewFile(uintptr(in), name), os.NewFile(uintptr(out), name)
 	defer func() { _ = from.Close() }()
-	if !clone(to, from) {
-		_, err = io.Copy(to, from)
-	}
+	_, err = io.Copy(to, from) // which shares the blocks if the file system can
 	return errors.Join(err, to.Close())
 }
 

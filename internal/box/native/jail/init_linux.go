@@ -35,9 +35,17 @@ func Main() int {
 		offerViews()
 	}
 	res := run(&plan)
+	if err := sweep(); err != nil {
+		res = failed(res, step("end what is left", err))
+	}
+	for fd := range ControlFD {
+		_ = unix.Close(fd)
+	}
 	if err := send(res); err != nil {
 		return 1
 	}
+	// Everything else has ended. Our starter need not wait while the kernel takes our namespaces apart.
+	_ = unix.Shutdown(ControlFD, unix.SHUT_WR)
 	return 0
 }
 

@@ -38,9 +38,10 @@ func (p *Plan) openLayers() (map[int][2]int, error) {
 	return layers, nil
 }
 
-// openSource opens the source of a mount. The overlay is made later, when there is an empty directory for it.
+// openSource opens the source of a mount. The overlay is made later, when there is an empty directory for it. A copy
+// needs no clone: for one that is dropped, the kernel waits for all cores.
 func openSource(m Mount) (int, error) {
-	if m.overlaid() {
+	if m.overlaid() || m.Copy {
 		return unix.Open(m.Source, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
 	return OpenTree(m)

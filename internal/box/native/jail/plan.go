@@ -18,7 +18,7 @@ const (
 const (
 	ControlFD = 3 // the plan comes in, the result goes out; it hangs up when the starter dies
 	LockFD    = 4 // held while the init lives, and by nobody else in the box
-	CgroupFDs = 5 // the first of Plan.Cgroups files that take a 0; then come the trees of Handed mounts
+	CgroupFDs = 5 // files that take a 0: Plan.Cgroups of the program, as many of the init; then the trees of Handed mounts
 )
 
 // Plan describes everything that the init does. The host decides it.
@@ -38,7 +38,7 @@ type Plan struct {
 	Network  bool // the program shares the host's network; a Bare one without it can make no sockets
 	UID, GID int  // the program's user, as it sees itself
 	Become   bool // switch to them after opening the mounts' sources; false if the kernel has done so
-	Cgroups  int  // how many cgroup files are handed over
+	Cgroups  int  // how many cgroups the program is in that the init is not
 
 	Dirs   []string
 	Files  []File

@@ -10,12 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program starts the program, passes signals on to it and reaps dying processes until it ends. The kernel kills the
-// rest when this process ends.
+// program starts the program, passes signals on to it and reaps dying processes until it ends.
 func (p *Plan) program(res Result) Result {
 	file, code := lookPath(p.Argv[0], p.Env, p.Dir)
 	if code != 0 {
 		return cantStart(res, p.Argv[0], code, nil)
+	}
+	if err := p.move(0); err != nil {
+		return failed(res, step("join cgroup", err))
 	}
 	pid, err := syscall.ForkExec(file, p.Argv, &syscall.ProcAttr{
 		Dir:   p.Dir,
@@ -26,10 +28,21 @@ func (p *Plan) program(res Result) Result {
 	if err != nil {
 		return cantStart(res, p.Argv[0], 126, err)
 	}
-	if err := p.unlimit(); err != nil {
+	if err := errors.Join(p.move(p.Cgroups), p.unlimit()); err != nil {
 		return failed(res, step("set limits", err))
 	}
 	return p.follow(pid, res)
+}
+
+// move moves this thread, and so the program that it starts, into the cgroups of the files from the given one on.
+// Moving one's own thread is the only move that does not make the whole machine wait.
+func (p *Plan) move(first int) error {
+	for i := range p.Cgroups {
+		if _, err := unix.Write(CgroupFDs+first+i, []byte("0")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // follow passes signals on to the program and reaps until it ends.
@@ -38,9 +51,6 @@ func (p *Plan) follow(pid int, res Result) Result {
 	// Signals from the program to its pid 1 must not end the box. Before the start, the program would inherit this.
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM)
 	status, err := reap(pid)
-	if p.Bare {
-		err = errors.Join(err, sweep())
-	}
 	if err != nil {
 		return failed(res, step("wait", err))
 	}
