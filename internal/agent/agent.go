@@ -4,7 +4,6 @@ package agent
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/roster"
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/skill"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Adapter is an agent that can carry out a plan: its row in the roster, and what of it is code.
@@ -97,11 +97,7 @@ type Command struct {
 }
 
 // File is a file that an agent's program needs.
-type File struct {
-	Path string
-	Data []byte
-	Mode os.FileMode
-}
+type File = whole.File
 
 // All is every agent of ours, the default first.
 func All() []Adapter {

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keeping"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -148,7 +149,7 @@ func (a *App) Sessions(ctx context.Context) (s *session.Service, done func(), er
 	}
 	s.Page = func(id string) string { return a.pageURL(cfg, id) }
 	s.Waiting = a.Waiting
-	s.Keeping().Settle(ctx)
+	keeping.Of(s).Settle(ctx)
 	return s, func() { _ = st.Close() }, nil
 }
 

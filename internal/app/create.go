@@ -71,7 +71,8 @@ func (a *App) CreateForAgents(ctx context.Context, name string, cfg config.Confi
 		return err
 	}
 	defer done()
-	return a.CreateFor(ctx, name, cfg, func(b *box.Box) error { return s.HandOff().CanAsk(ctx, b, repo, agents) }, begin)
+	can := func(b *box.Box) error { return s.HandOff().CanRun(ctx, "", b, repo, agents) }
+	return a.CreateFor(ctx, name, cfg, can, begin)
 }
 
 // CreateFor creates or starts a box for what begins in it. May can refuse the box before it is made, and a box that was

@@ -30,7 +30,7 @@ func (a *App) PushAll(ctx context.Context, s *session.Service, cfg config.Config
 		return nil
 	}
 	start := func() (bool, error) {
-		if err := each(func(o session.PushOptions) error { return s.HandOff().CanBegin(ctx, o) }); err != nil {
+		if err := each(func(o session.PushOptions) error { return s.HandOff().CanPush(ctx, o, nil) }); err != nil {
 			return false, err
 		}
 		o.Budget = session.NewID()

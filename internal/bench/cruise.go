@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge/githubfake"
 	"github.com/cco-dev/cco/internal/proc"
@@ -179,7 +180,7 @@ func (c *cruising) save(ctx context.Context, id, branch string, pr, wait int) er
 		MaxRounds: 5, MaxCost: 20, Timeout: 24 * time.Hour, Checks: cruise.ChecksNone,
 	})
 	now := time.Now().UTC()
-	st.Stage, st.Meta, st.Head.Commit = cruise.StageEnded, cruise.Metadata{Title: branch, Branch: branch}, c.head
+	st.Stage, st.Meta, st.Head.Commit = cruise.StageEnded, reading.Metadata{Title: branch, Branch: branch}, c.head
 	st.Started, st.LastActivity, st.Looks.Backoff = now, now, cruise.Backoff{Secs: wait}
 	if pr > 0 {
 		st.Stage = cruise.StageWatch

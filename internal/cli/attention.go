@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -64,7 +65,7 @@ list again whenever it changes, with --json as one line each time.`,
 
 func (a *commands) attention(ctx context.Context, s *session.Service, f attentionFlags) error {
 	if f.later != "" {
-		id, err := s.Looking().Later(ctx, f.later)
+		id, err := attention.Of(s).Later(ctx, f.later)
 		if err != nil {
 			return err
 		}
@@ -81,20 +82,20 @@ func (a *commands) attention(ctx context.Context, s *session.Service, f attentio
 		}
 		f.repo, f.key = repo.Top, repo.Key()
 	}
-	if n, err := s.Looking().Unwatched(ctx); err != nil || n > 0 {
+	if n, err := attention.Of(s).Unwatched(ctx); err != nil || n > 0 {
 		if err != nil {
 			return err
 		}
-		a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), session.Runner)
+		a.IO.Warn("nobody watches %s: no engine runs; `%s` starts one", count(n, "phase"), attention.Runner)
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for before := []session.Need(nil); ; {
-		needs, err := s.Looking().Attention(ctx)
+	for before := []attention.Need(nil); ; {
+		needs, err := attention.Of(s).Needs(ctx)
 		if err != nil {
 			return err
 		}
-		needs = slices.DeleteFunc(needs, func(n session.Need) bool {
+		needs = slices.DeleteFunc(needs, func(n attention.Need) bool {
 			return f.repo != "" && n.Repo != f.repo && (n.Key == "" || n.Key != f.key)
 		})
 		if before == nil || !slices.Equal(needs, before) {
@@ -114,7 +115,7 @@ func (a *commands) attention(ctx context.Context, s *session.Service, f attentio
 	}
 }
 
-func (a *commands) showNeeds(needs []session.Need, f attentionFlags) error {
+func (a *commands) showNeeds(needs []attention.Need, f attentionFlags) error {
 	switch {
 	case f.asJSON && f.watch:
 		return a.IO.JSONLine(needs)
@@ -124,9 +125,9 @@ func (a *commands) showNeeds(needs []session.Need, f attentionFlags) error {
 		a.IO.Say("nothing waits for you")
 		return nil
 	}
-	counts := map[session.NeedKind]int{}
-	words := map[session.NeedKind]string{}
-	for _, g := range session.Groups() {
+	counts := map[attention.NeedKind]int{}
+	words := map[attention.NeedKind]string{}
+	for _, g := range attention.Groups() {
 		words[g.Kind] = g.Word
 	}
 	for _, n := range needs {
@@ -139,7 +140,7 @@ func (a *commands) showNeeds(needs []session.Need, f attentionFlags) error {
 		a.IO.Printf("  %s\n", a.IO.Paint(term.Dim, n.Next))
 	}
 	var parts []string
-	for _, g := range session.Groups() {
+	for _, g := range attention.Groups() {
 		if n := counts[g.Kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, g.Word))
 		}

@@ -10,28 +10,48 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/config"
-	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keeping"
 )
 
-func boxCommand(a *commands) *cobra.Command {
+func boxCommand(commands []*cobra.Command) *cobra.Command {
 	c := Group("box", "Make boxes, hand work to agents in them, and bring it back",
 		`A box is an isolated place where agents run. Its backend is one of
 
 `+app.BackendHelp()+`
 A session is one hand-off of a plan to an agent in a box. Commands that take a
 box name mean `+"`"+box.DefaultName+"`"+` when none is given.`)
-	onBoxes := []*cobra.Command{
-		startCommand(a), stopCommand(a), destroyCommand(a), statusCommand(a), provisionCommand(a), shellCommand(a),
-		verifyCommand(a),
-	}
-	onSessions := []*cobra.Command{pullCommand(a), diffCommand(a), logsCommand(a), attachCommand(a), sayCommand(a),
-		killCommand(a)}
-	a.completions(onBoxes, onSessions)
-	c.AddCommand(createCommand(a), templateCommand(a), listCommand(a), pruneCommand(a), pushCommand(a), sessionsCommand(a))
-	c.AddCommand(waitCommand(a), compareCommand(a), netCommand(a), graveyardCommand(a), restoreCommand(a))
-	c.AddCommand(onBoxes...)
-	c.AddCommand(onSessions...)
+	c.AddCommand(commands...)
 	return c
+}
+
+// ofBox makes the command of box's that has a name, or all of them if none has it.
+func (a *commands) ofBox(name string) (list []*cobra.Command) {
+	onBoxes, onSessions := completeFirst(a.boxNames), completeFirst(a.sessionIDs)
+	for _, c := range []struct {
+		name     string
+		make     func(*commands) *cobra.Command
+		complete cobra.CompletionFunc
+	}{
+		{"start", startCommand, onBoxes}, {"stop", stopCommand, onBoxes}, {"destroy", destroyCommand, onBoxes},
+		{"status", statusCommand, onBoxes}, {"provision", provisionCommand, onBoxes}, {"shell", shellCommand, onBoxes},
+		{"verify", verifyCommand, onBoxes},
+		{"pull", pullCommand, onSessions}, {"diff", diffCommand, onSessions}, {"logs", logsCommand, onSessions},
+		{"attach", attachCommand, onSessions}, {"say", sayCommand, onSessions}, {"kill", killCommand, onSessions},
+		{"create", createCommand, nil}, {"template", templateCommand, nil}, {"list", listCommand, nil},
+		{"prune", pruneCommand, nil}, {"push", pushCommand, nil}, {"sessions", sessionsCommand, nil},
+		{"wait", waitCommand, nil}, {"compare", compareCommand, nil}, {"net", netCommand, nil},
+		{"graveyard", graveyardCommand, nil}, {"restore", restoreCommand, nil},
+	} {
+		if name != "" && name != c.name {
+			continue
+		}
+		made := c.make(a)
+		if c.complete != nil {
+			made.ValidArgsFunction = c.complete
+		}
+		list = append(list, made)
+	}
+	return list
 }
 
 // named is the box that a command means.
@@ -180,7 +200,7 @@ not pulled and exist nowhere else, it is refused (exit 4); with --force they mov
 			}
 			defer done()
 			name := named(cfg, args)
-			gone, err := s.Keeping().DestroyBox(cmd.Context(), name, force)
+			gone, err := keeping.Of(s).DestroyBox(cmd.Context(), name, force)
 			a.buried(gone.Buried, gone.Days)
 			if err != nil {
 				return err
@@ -188,7 +208,7 @@ not pulled and exist nowhere else, it is refused (exit 4); with --force they mov
 			if *asJSON {
 				return a.IO.JSON(struct {
 					Name string `json:"name"`
-					session.Destroyed
+					keeping.Destroyed
 				}{name, gone})
 			}
 			a.IO.Say("box %s is gone", name)

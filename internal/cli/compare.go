@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/compare"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -73,13 +74,13 @@ session; 4 one is still at work, or what was to be taken is held up.`,
 
 // compare gathers what sessions made. One that can't be compared is among them, with the reason, and is an error.
 func (a *commands) compare(ctx context.Context, s *session.Service, ids []string, check string,
-	o session.PullOptions) (list []session.Compared, err error) {
+	o session.PullOptions) (list []compare.Made, err error) {
 	var errs []error
 	for _, id := range ids {
-		c, err := s.Looking().Compare(ctx, id, o)
+		c, err := compare.Look(ctx, s, id, o)
 		if err == nil && check != "" {
 			a.IO.Progress("checking what session %s made", id)
-			err = s.Looking().Check(ctx, &c, check)
+			err = compare.Check(ctx, s, &c, check)
 		}
 		if ctx.Err() != nil {
 			return list, ctx.Err()
@@ -95,8 +96,8 @@ func (a *commands) compare(ctx context.Context, s *session.Service, ids []string
 }
 
 // sideBySide shows sessions in a table, and below it what does not fit in there.
-func (a *commands) sideBySide(list []session.Compared, p gate.Policy) {
-	checked := slices.ContainsFunc(list, func(c session.Compared) bool { return c.Check != nil })
+func (a *commands) sideBySide(list []compare.Made, p gate.Policy) {
+	checked := slices.ContainsFunc(list, func(c compare.Made) bool { return c.Check != nil })
 	head := []string{"ID", "AGENT", "STATE", "COMMITS", "FILES", "LINES"}
 	if checked {
 		head = append(head, "CHECK")
@@ -124,7 +125,7 @@ func (a *commands) sideBySide(list []session.Compared, p gate.Policy) {
 	}
 }
 
-func checkWord(c *session.Checked) string {
+func checkWord(c *compare.Checked) string {
 	switch {
 	case c == nil:
 		return "-"

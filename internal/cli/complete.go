@@ -6,17 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-)
 
-// completions teach the shell the names of boxes and the ids of sessions.
-func (a *commands) completions(boxes, sessions []*cobra.Command) {
-	for _, c := range boxes {
-		c.ValidArgsFunction = completeFirst(a.boxNames)
-	}
-	for _, c := range sessions {
-		c.ValidArgsFunction = completeFirst(a.sessionIDs)
-	}
-}
+	"github.com/cco-dev/cco/internal/session/keeping"
+)
 
 // completion is what the shell offers: a word, and what it means.
 type completion struct{ word, means string }
@@ -80,7 +72,7 @@ func (a *commands) graves(ctx context.Context) (all []completion, err error) {
 		return nil, err
 	}
 	defer done()
-	list, err := s.Graveyard(ctx, "")
+	list, err := keeping.Of(s).Graveyard(ctx, "")
 	for _, g := range list {
 		all = append(all, completion{g.Name, g.What + ": " + g.Title})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cco-dev/cco/internal/guard/settings"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keeping"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -89,7 +90,6 @@ func classes() []class {
 	return []class{
 		{exitUsage, as[*app.UsageError]},
 		{exitUsage, as[*session.UsageError]},
-		{exitUsage, as[*session.InvalidIDError]},
 		{exitUsage, as[*config.UnknownError]},
 		{exitUsage, as[*config.ValueError]},
 		{exitUsage, as[*agent.NotFoundError]},
@@ -110,13 +110,12 @@ func classes() []class {
 		{exitNotFound, as[*store.NotFoundError]},
 		{exitNotFound, as[*store.PhaseNotFoundError]},
 		{exitNotFound, as[*box.NotFoundError]},
-		{exitNotFound, as[*session.NoGraveError]},
+		{exitNotFound, as[*keeping.NoGraveError]},
 		{exitNotFound, as[*notABoxError]},
 		{exitNotFound, as[*app.NotAllowedError]},
 		{exitNotFound, as[*app.NotInstalledError]},
 		{exitIsolation, as[*box.Unavailable]},
 		{exitTimeout, as[*session.TimeoutError]},
-		{exitTimeout, as[*session.LateError]},
 		{exitWrong, as[*session.FailedError]},
 		{exitState, is(settings.ErrNotInstalled)},
 		{exitState, as[*app.NoNetworkError]},
@@ -126,16 +125,12 @@ func classes() []class {
 		{exitState, as[*box.ConflictError]},
 		{exitState, as[*box.StaleError]},
 		{exitState, as[*session.StateError]},
-		{exitState, as[*session.UnguardedError]},
 		{exitState, as[*gate.HeldError]},
 		{exitState, as[*session.BusyError]},
-		{exitState, as[*session.RepositoryError]},
-		{exitState, as[*session.PendingError]},
 		{exitState, as[*session.SpentError]},
 		{exitState, as[*agent.MissingError]},
 		{exitState, as[*app.KeyError]},
-		{exitState, as[*session.UnsavedError]},
-		{exitState, as[*session.FullError]},
+		{exitState, as[*keeping.UnsavedError]},
 		{exitState, as[git.StateError]},
 		{exitWrong, as[*proc.ExitError]},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keeping"
 )
 
 func graveyardCommand(a *commands) *cobra.Command {
@@ -34,10 +35,10 @@ what earlier versions have saved:
   workspace  a workspace as the agent left it`,
 		Example: "  cco box graveyard\n  cco box graveyard rm 3f9c01aa\n  cco box restore 3f9c01aa",
 		RunE: a.onSessions(func(ctx context.Context, s *session.Service, _ []string) error {
-			if err := s.Keeping().Expire(ctx); err != nil {
+			if err := keeping.Of(s).Expire(ctx); err != nil {
 				a.IO.Warn("what is old could not be removed: %v", err)
 			}
-			list, err := s.Graveyard(ctx, "")
+			list, err := keeping.Of(s).Graveyard(ctx, "")
 			if err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ it asks first.`,
 				}
 			}
 			for _, name := range names {
-				if err := s.Keeping().RemoveGrave(ctx, name); err != nil {
+				if err := keeping.Of(s).RemoveGrave(ctx, name); err != nil {
 					return err
 				}
 				a.IO.Say("%s is gone", name)
@@ -158,14 +159,14 @@ func (a *commands) restore(ctx context.Context, s *session.Service, id string, b
 	o session.PullOptions) (session.Restored, error) {
 	switch {
 	case back:
-		return s.Keeping().RestoreSession(ctx, id, o)
+		return keeping.Of(s).RestoreSession(ctx, id, o)
 	case files != "":
 		if !filepath.IsAbs(files) {
 			files = filepath.Join(a.Dir, files)
 		}
-		return s.Keeping().RestoreFiles(ctx, id, files)
+		return keeping.Of(s).RestoreFiles(ctx, id, files)
 	}
-	return s.Keeping().Restore(ctx, id, o)
+	return keeping.Of(s).Restore(ctx, id, o)
 }
 
 func (a *commands) restored(r session.Restored, p gate.Policy) {

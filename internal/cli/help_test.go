@@ -22,16 +22,18 @@ import (
 	"github.com/cco-dev/cco/internal/doctor"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
+	"github.com/cco-dev/cco/internal/session/keeping"
 	"github.com/cco-dev/cco/internal/term"
 )
 
 // Guards against a duration in JSON that is a bare number of nanoseconds.
 func TestDurationsInJSONHaveTheirUnit(t *testing.T) {
 	for _, v := range []any{
-		listedSession{}, session.PullResult{}, session.Restored{}, session.Remains{}, session.Grave{}, session.Need{},
+		listedSession{}, session.PullResult{}, session.Restored{}, keeping.Remains{}, keeping.Grave{}, attention.Need{},
 		session.Event{}, event.Event{}, box.Status{}, app.Bill{}, app.Agent{}, app.Updated{}, app.Reachable{},
 		config.Setting{}, doctor.Check{}, verify.Result{}, canary.Report{}, broker.Entry{}, audit.Entry{},
-		session.Destroyed{},
+		keeping.Destroyed{},
 	} {
 		durations(t, reflect.TypeOf(v), reflect.TypeOf(v).String(), map[reflect.Type]bool{})
 	}

@@ -12,13 +12,14 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keeping"
 	"github.com/cco-dev/cco/internal/term"
 )
 
 func pruneCommand(a *commands) *cobra.Command {
 	var yes, asJSON bool
 	var older string
-	var o session.PruneOptions
+	var o keeping.PruneOptions
 	c := &cobra.Command{
 		Use: "prune [ID…]", Short: "Remove what old sessions have left on disk",
 		Long: `Remove the workspaces and exchange directories of sessions whose work has arrived,
@@ -46,16 +47,16 @@ a branch, a tag or a remote has their commits. Others are named and stay.`,
 			if o.Older, err = parseSpan(older); err != nil {
 				return app.Usagef("--older: %w", err)
 			}
-			free, kept, err := s.Keeping().Remains(ctx, o)
+			free, kept, err := keeping.Of(s).Remains(ctx, o)
 			if err != nil {
 				return err
 			}
 			a.IO.Settle()
 			if asJSON {
-				if err := a.IO.JSON(map[string][]session.Remains{"free": some(free), "kept": some(kept)}); err != nil || !yes {
+				if err := a.IO.JSON(map[string][]keeping.Remains{"free": some(free), "kept": some(kept)}); err != nil || !yes {
 					return err
 				}
-				_, err := s.Keeping().Prune(ctx, free)
+				_, err := keeping.Of(s).Prune(ctx, free)
 				return err
 			}
 			return a.prune(ctx, s, free, kept, yes, cfg.Graveyard.Days)
@@ -90,7 +91,7 @@ func some[T any](list []T) []T {
 	return list
 }
 
-func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []session.Remains, yes bool,
+func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []keeping.Remains, yes bool,
 	days int) error {
 	for _, r := range kept {
 		a.IO.Say("%s stays: %s", r.Subject(), r.Why)
@@ -118,7 +119,7 @@ func (a *commands) prune(ctx context.Context, s *session.Service, free, kept []s
 			return nil
 		}
 	}
-	buried, err := s.Keeping().Prune(ctx, free)
+	buried, err := keeping.Of(s).Prune(ctx, free)
 	a.buried(buried, days)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keeping"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
 )
@@ -269,14 +270,14 @@ func (r *round) comment(ctx context.Context, now store.Session) (next store.Sess
 
 // throwAway moves a session's workspace to the graveyard.
 func (r *round) throwAway(ctx context.Context, now store.Session) error {
-	free, kept, err := r.s.Keeping().Remains(ctx, session.PruneOptions{IDs: []string{now.ID}, Force: true})
+	free, kept, err := keeping.Of(r.s).Remains(ctx, keeping.PruneOptions{IDs: []string{now.ID}, Force: true})
 	if err != nil {
 		return err
 	}
 	for _, k := range kept {
 		return &session.StateError{ID: now.ID, State: now.State, Why: k.Why}
 	}
-	buried, err := r.s.Keeping().Prune(ctx, free)
+	buried, err := keeping.Of(r.s).Prune(ctx, free)
 	r.buried(buried, r.cfg.Graveyard.Days)
 	if err == nil {
 		r.IO.Say("session %s is thrown away; `cco box restore %[1]s` brings it back", now.ID)

@@ -32,7 +32,7 @@ func Main(more ...Extension) int {
 
 // Run runs one command.
 func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension) int {
-	a, root, err := tree(io, more)
+	a, root, err := tree(io, args, more)
 	if err != nil {
 		io.Fail(err)
 		return exitWrong
@@ -59,17 +59,29 @@ func Run(ctx context.Context, io *term.Streams, args []string, more ...Extension
 
 // Root gives all commands, to be looked at.
 func Root(io *term.Streams, more ...Extension) (*cobra.Command, error) {
-	_, root, err := tree(io, more)
+	_, root, err := tree(io, nil, more)
 	return root, err
 }
 
-func tree(io *term.Streams, more []Extension) (*commands, *cobra.Command, error) {
+// tree makes the commands. If the arguments name one of box's, it makes that alone: the others take a millisecond.
+func tree(io *term.Streams, args []string, more []Extension) (*commands, *cobra.Command, error) {
 	wired, err := app.New(io)
 	if err != nil {
 		return nil, nil, err
 	}
 	a := &commands{wired}
 	root := rootCommand(a)
+	if len(args) > 1 && args[0] == "box" {
+		if one := a.ofBox(args[1]); len(one) == 1 && !one[0].HasSubCommands() {
+			root.AddCommand(boxCommand(one))
+			return a, root, nil
+		}
+	}
+	root.AddCommand(runCommand(a), boxCommand(a.ofBox("")), agentCommand(a), attentionCommand(a), answerCommand(a),
+		costCommand(a), guardCommand(a), configCommand(a), keysCommand(a), doctorCommand(a), trustCommand(a),
+		keeperCommand(a))
+	root.AddCommand(a.topics()...)
+	ownCommands(root)
 	if len(more) == 0 {
 		root.AddCommand(forwarders()...)
 	}
@@ -180,11 +192,7 @@ branch moves.
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return app.Usagef("%w%s", err, advice(append(nearFlags(cmd, err), withUnits(err)...), cmd.CommandPath()))
 	})
-	c.AddCommand(runCommand(a), boxCommand(a), agentCommand(a), attentionCommand(a), answerCommand(a), costCommand(a),
-		guardCommand(a), configCommand(a), keysCommand(a), doctorCommand(a), trustCommand(a), keeperCommand(a))
-	c.AddCommand(a.topics()...)
 	c.SetHelpFunc(withExits(a.IO, c.HelpFunc()))
-	ownCommands(c)
 	return c
 }
 

@@ -17,6 +17,7 @@ type TargetIn struct {
 // Target is where that branch is, and why it has to be merged first.
 type Target struct {
 	Commit    string   `json:"commit,omitempty"`
+	From      string   `json:"from,omitempty"`      // where the request's branch left it
 	Contained bool     `json:"contained,omitempty"` // the request has it already
 	Conflicts []string `json:"conflicts,omitempty"` // files
 	Demanded  bool     `json:"demanded,omitempty"`  // the forge merges only what contains its base
@@ -26,12 +27,6 @@ type Target struct {
 // Behind says that the target has moved since the work began or last took it in.
 func (s State) Behind() bool {
 	return s.Base.Commit != "" && s.Base.Commit != s.Base.Began && s.Base.Commit != s.Base.From
-}
-
-// LendIn asks to make a commit known in the workspace, so that a fixer can merge it.
-type LendIn struct {
-	Where
-	Commit string `json:"commit"`
 }
 
 // fromBase begins the ids of findings about the branch that the request goes into.
@@ -94,13 +89,6 @@ func (s *State) raiseBase(t Target) {
 		"The branch %s, which this goes into, is at %s now, and %s. Merge it with `git merge %[2]s`, which is in this "+
 			"repository, keep what both sides want, and commit the merge. Rebase and rewrite nothing.",
 		s.Base.Branch, t.Commit, why)})
-}
-
-// lend makes the base known in the workspace if the fixer has to merge it.
-func (m fixing) lend() {
-	if f := m.Ledger.base(); f != nil {
-		attempt(m.machine, StepLend, LendIn{Where: m.where(), Commit: strings.TrimPrefix(f.Comment, fromBase)})
-	}
 }
 
 // mergedBase is the reply to a finding about the base, which only the history answers: a trailer does not suffice.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // moving is a world in which a person ends the review after three hours.
@@ -102,7 +104,7 @@ func TestWhatTheForgeDemandsIsMergedBeforeAnApprovalCounts(t *testing.T) {
 		"not demanded":        {Target{Commit: "base1"}, ChecksRequired, 0},
 	} {
 		w := &world{agents: willing, onto: "base1", target: c.target, merges: true}
-		w.checks = func(string, time.Time) Checked { return unitIs(CheckGreen) }
+		w.checks = func(string, time.Time) Checked { return unitIs(forge.ChecksPassed) }
 		s := spec()
 		s.Checks = c.checks
 		st, _ := play(t, w, s)
@@ -120,11 +122,11 @@ type mover struct {
 	to string
 }
 
-func (r *mover) Start(step string, in any) Pending {
+func (r *mover) Start(step string, in any, run StepFunc) Pending {
 	if !r.now.Before(r.at) {
 		r.w.onto = r.to
 	}
-	return r.memory.Start(step, in)
+	return r.memory.Start(step, in, run)
 }
 
 // Guards against a merge that is tried for ever: what keeps it from being merged is a finding, and the merge of the

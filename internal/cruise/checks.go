@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
@@ -27,28 +29,6 @@ func (r CheckRule) counts() bool { return r != ChecksNone && r != "" }
 // CheckRules is every rule that can be asked for.
 func CheckRules() []CheckRule { return []CheckRule{ChecksRequired, ChecksAll, ChecksNone} }
 
-// CheckState is how a check stands.
-type CheckState string
-
-// The states of a check. Everything that a forge calls neither green nor unfinished has failed.
-const (
-	CheckGreen   CheckState = "green"
-	CheckFailed  CheckState = "failed"
-	CheckPending CheckState = "pending"
-	CheckAction  CheckState = "action" // a person has to do something on the forge first
-)
-
-// Check is one check of a commit. Its summary is data: whatever ran has written it.
-type Check struct {
-	Name    string     `json:"name"`
-	State   CheckState `json:"state"`
-	Summary string     `json:"summary,omitempty"`
-	URL     string     `json:"url,omitempty"`
-	Job     int64      `json:"job,omitempty"`     // of the forge's own runner, 0 for any other
-	Run     int64      `json:"run,omitempty"`     // what the job is part of: two may have a job of the same name
-	Attempt int        `json:"attempt,omitempty"` // of the job, 0 if it is not known
-}
-
 // ChecksIn asks how the checks of a pull request's head stand.
 type ChecksIn struct {
 	Where
@@ -58,19 +38,19 @@ type ChecksIn struct {
 
 // Checked is how they stand.
 type Checked struct {
-	Head     string   `json:"head"`
-	All      []Check  `json:"all,omitempty"`
-	Required []string `json:"required,omitempty"` // by the rules of the base, with stars in patterns
-	Base     []string `json:"base,omitempty"`     // names of those that fail on the base branch itself
-	CI       bool     `json:"ci,omitempty"`       // checks report on the base
-	Expected []string `json:"expected,omitempty"` // names that reported on earlier heads
+	Head     string        `json:"head"`
+	All      []forge.Check `json:"all,omitempty"`
+	Required []string      `json:"required,omitempty"` // by the rules of the base, with stars in patterns
+	Base     []string      `json:"base,omitempty"`     // names of those that fail on the base branch itself
+	CI       bool          `json:"ci,omitempty"`       // checks report on the base
+	Expected []string      `json:"expected,omitempty"` // names that reported on earlier heads
 }
 
 // green says whether a check of a commit passes, in all that have its name.
 func (c Checked) green(head, name string) bool {
 	seen := false
 	for _, v := range c.All {
-		if v.Name == name && v.State != CheckGreen {
+		if v.Name == name && v.State != forge.ChecksPassed {
 			return false
 		}
 		seen = seen || v.Name == name
@@ -80,9 +60,9 @@ func (c Checked) green(head, name string) bool {
 
 // weighed is what checks mean for a phase.
 type weighed struct {
-	failed  []Check // to be repaired
-	red     []Check // those that the base fails too, and that are required
-	also    []Check // those that it fails too, and that are not
+	failed  []forge.Check // to be repaired
+	red     []forge.Check // those that the base fails too, and that are required
+	also    []forge.Check // those that it fails too, and that are not
 	action  []string
 	pending []string
 	missing []string // required or seen before, and not reported
@@ -107,10 +87,10 @@ func weigh(rule CheckRule, ignore []string, c Checked) (w weighed) {
 			continue
 		}
 		switch v.State {
-		case CheckGreen:
-		case CheckPending:
+		case forge.ChecksPassed:
+		case forge.ChecksPending:
 			w.pending = append(w.pending, v.Name)
-		case CheckAction:
+		case forge.ChecksAction:
 			w.action = append(w.action, v.Name)
 		default:
 			switch onBase := slices.Contains(c.Base, v.Name); {
@@ -126,7 +106,7 @@ func weigh(rule CheckRule, ignore []string, c Checked) (w weighed) {
 	for i, p := range slices.Concat(c.Required, c.Expected) {
 		counted := i < len(c.Required) || counts(p)
 		if counted && !ignored(p) && !slices.Contains(w.missing, p) &&
-			!slices.ContainsFunc(c.All, func(v Check) bool { return fits(p, v.Name) }) {
+			!slices.ContainsFunc(c.All, func(v forge.Check) bool { return fits(p, v.Name) }) {
 			w.missing = append(w.missing, p)
 		}
 	}
@@ -194,7 +174,7 @@ func (m checking) checks() {
 }
 
 // handleFailed runs failed jobs again that were not yet, and makes findings of what fails for good.
-func (m checking) handleFailed(head string, failed []Check) {
+func (m checking) handleFailed(head string, failed []forge.Check) {
 	if m.runAgain(head, failed) {
 		m.Waiting.For = "checks that run again: " + names(failed)
 		return
@@ -203,7 +183,7 @@ func (m checking) handleFailed(head string, failed []Check) {
 }
 
 // decideChecks moves the phase on if the checks say how, and else says what it waits for. It gives those that failed.
-func (s *State) decideChecks(got Checked, now time.Time) (failed []Check) {
+func (s *State) decideChecks(got Checked, now time.Time) (failed []forge.Check) {
 	commit := s.Review.Approval.Commit
 	if s.Checks.Of != commit {
 		s.Checks.Of, s.Checks.Since = commit, now
@@ -273,7 +253,7 @@ func (s *State) green() {
 }
 
 // repair makes findings of failed checks, and has them answered. It asks where all were declined before.
-func (s *State) repair(failed []Check) {
+func (s *State) repair(failed []forge.Check) {
 	open := false
 	for _, c := range failed {
 		f := Finding{ID: Identity(checkDomain, c.Name, firstError(c.Summary)), Domain: checkDomain, Check: c.Name,
@@ -298,7 +278,7 @@ func (s *State) repair(failed []Check) {
 		": say more with `cco cruise fix --comment`, or repair it yourself")
 }
 
-func names(all []Check) string {
+func names(all []forge.Check) string {
 	var list []string
 	for _, c := range all {
 		list = append(list, c.Name)
@@ -317,10 +297,10 @@ func some(list []string) string {
 // maxSummary bounds what a fixer is told of a check.
 const maxSummary = 4 << 10
 
-func checkText(c Check, commit string) string {
+func checkText(c forge.Check, commit string) string {
 	text := fmt.Sprintf("The check %s failed on %s.", c.Name, abbrev(commit))
 	if said := strings.TrimSpace(c.Summary); said != "" {
-		text += " It says:\n" + Harmless(safetext.Cut(said, maxSummary))
+		text += " It says:\n" + reading.Harmless(safetext.Cut(said, maxSummary))
 	}
 	return text
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/unit"
 )
 
@@ -18,14 +20,13 @@ func (m fixing) fix() {
 	if !m.Attempt.Underway && m.stopsBeforeRound() {
 		return
 	}
-	m.ensure()
 	if m.Attempt.Number == 0 {
 		m.lookBeforeRound()
 		m.dropWithdrawn()
 		m.Round++
 	}
 	m.begin()
-	m.lend()
+	m.ensure()
 	open := m.Ledger.OpenOnes()
 	name := fmt.Sprintf("fix-%d-%d", m.Round, m.Attempt.Number)
 	job := m.job(Fixer, name, m.Spec.Fixer, fixPrompt(*m.State, open))
@@ -34,13 +35,18 @@ func (m fixing) fix() {
 		job.Findings = append(job.Findings, f.ID)
 	}
 	report, published := m.turnAndPublish(job)
+	why := fault(report, published)
 	var said []Reply
-	if report.OK && len(published.Refused) == 0 { // else what it left answers nothing
+	if why == "" { // else what it left answers nothing
 		said = m.inWords(open, report)
 	}
-	if !report.OK || len(published.Refused) > 0 || len(published.Commits) == 0 && len(said) == 0 {
-		m.over()
-		m.nothingDone(report, published)
+	if why == "" && len(published.Commits) == 0 && len(said) == 0 {
+		why = "it committed nothing"
+	}
+	if why != "" {
+		if m.notDone("fixer "+m.Spec.Fixer.Agent, why) {
+			m.Round-- // if a person lets it run again, it has the same number
+		}
 		return
 	}
 	m.attribute(published.Commits, job, report)
@@ -93,7 +99,7 @@ func (m fixing) lookBeforeRound() {
 	}
 	m.asked = true
 	m.look()
-	if !m.saw || m.unsure() {
+	if m.Looks.Blind {
 		m.to(StageWatch) // the next look may say more
 		leave()
 	}
@@ -156,36 +162,6 @@ func (s *State) stopsBeforeRound() bool {
 	return why != ""
 }
 
-// nothingDone handles a round without a commit: nothing is reported as fixed.
-func (s *State) nothingDone(r Report, p Published) {
-	if s.broke() || s.Attempt.Number < maxTries {
-		return
-	}
-	why := or(r.Error, "it failed")
-	switch {
-	case p.Rewritten != "":
-		why = rewrote(p)
-	case len(p.Refused) > 0:
-		why = refused(p)
-	case r.OK:
-		why = "it committed nothing"
-	}
-	s.Attempt.Number = 0
-	s.Round-- // if a person lets it run again, it has the same number
-	s.askWhy(fmt.Sprintf("the fixer %s did not do its work: %s", s.Spec.Fixer.Agent, why),
-		"the fixer "+s.Spec.Fixer.Agent+" did not do its work twice")
-}
-
-func rewrote(p Published) string {
-	return "it rewrote commits that were pushed; what it made of them is at " + p.Rewritten + " in your repository"
-}
-
-// refused says what kept an agent's work from being pushed.
-func refused(p Published) string {
-	return "its commits have what must not be pushed: " + strings.Join(p.Refused, "; ") +
-		"; your setting pull.refuse says what that is"
-}
-
 // answer pushes the commits of a round and replies to its findings.
 func (m fixing) answer() {
 	p := m.Outbox.Published
@@ -196,7 +172,7 @@ func (m fixing) answer() {
 	m.mayPush(*p)
 	m.stillOpen()
 	m.recordPublished(*p)
-	in := AnswerIn{Where: m.where(), Round: m.Round, Kind: m.laterKind()}
+	in := AnswerIn{Where: m.where(), Round: m.Round, Kind: m.Kind}
 	var files []string
 	if len(p.Commits) > 0 {
 		m.push()
@@ -221,20 +197,11 @@ func (m fixing) answer() {
 	m.to(StageReview)
 }
 
-// laterKind is the present kind if a task is past its first. It is part of an answer's name: the same finding in the
-// same round of another kind needs another answer.
-func (s *State) laterKind() Kind {
-	if s.Kind == s.Spec.Kind {
-		return ""
-	}
-	return s.Kind
-}
-
 // stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one
 // that was: the person who closed it did not see that work. It is kept in the user's repository.
 func (m fixing) stillOpen() {
 	news := attempt(m.machine, StepLook, m.lookIn(true))
-	if end := map[PullState]End{PullMerged: EndMerged, PullClosed: EndClosed}[news.State]; end != "" {
+	if end := map[forge.State]End{forge.Merged: EndMerged, forge.Closed: EndClosed}[news.State]; end != "" {
 		m.end(end, fmt.Sprintf("The work of round %d came too late and was not pushed; it is at refs/cco/%s in the "+
 			"repository that the phase was started in.", m.Round, m.Workspace.Session))
 		m.Outbox.Published = nil
@@ -252,10 +219,6 @@ func (m fixing) nobodyPushed(news News) {
 	}
 	m.otherHands(news.Updated)
 	m.stay(StageAnswer)
-	if m.unsure() {
-		m.waitOut("the forge does not say yet who pushed "+abbrev(m.head), firstWait)
-		leave()
-	}
 	if m.Outbox.Published.Head != before {
 		leave() // the stage begins again with a head that joins both
 	}
@@ -272,7 +235,7 @@ func (s *State) outcome(f Finding, p Published) (Reply, bool) {
 		}
 		s.Ledger.Settle(f.ID, Fixed, "", c.ID)
 		touches := f.Path == "" || slices.Contains(c.Files, path.Clean(f.Path))
-		text := fmt.Sprintf("Done in %s: %s", abbrev(c.ID), Harmless(c.Subject))
+		text := fmt.Sprintf("Done in %s: %s", abbrev(c.ID), reading.Harmless(c.Subject))
 		if !touches {
 			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", code(f.Path))
 		}
@@ -281,8 +244,8 @@ func (s *State) outcome(f Finding, p Published) (Reply, bool) {
 	for _, c := range p.Commits {
 		for _, d := range c.Declined {
 			if d.Finding == f.ID && strings.TrimSpace(d.Text) != "" {
-				s.Ledger.Settle(f.ID, Declined, Harmless(d.Text), c.ID)
-				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + Harmless(d.Text)}, true
+				s.Ledger.Settle(f.ID, Declined, reading.Harmless(d.Text), c.ID)
+				return Reply{Finding: f.ID, Comment: f.Comment, Text: "Declined: " + reading.Harmless(d.Text)}, true
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // Rerun is a job that was run again, to tell a flake from a fault.
@@ -28,7 +30,7 @@ type JobIn struct {
 }
 
 // rerunOf is what was done about a check of a commit, nil if nothing was.
-func (k *Checks) rerunOf(commit string, c Check) *Rerun {
+func (k *Checks) rerunOf(commit string, c forge.Check) *Rerun {
 	return find(k.Reruns, func(r Rerun) bool { return r.Commit == commit && r.Check == c.Name && r.Run == c.Run })
 }
 
@@ -40,10 +42,10 @@ func (m checking) withReruns(got Checked) Checked {
 		c := &got.All[i]
 		r := m.rerunOf(got.Head, *c)
 		switch {
-		case r == nil || r.Refused || r.Due && c.State == CheckFailed:
-		case c.State == CheckFailed && c.Job == r.Job && c.Attempt <= r.Attempt:
-			c.State = CheckPending
-		case c.State == CheckGreen && !r.Flake:
+		case r == nil || r.Refused || r.Due && c.State == forge.ChecksFailed:
+		case c.State == forge.ChecksFailed && c.Job == r.Job && c.Attempt <= r.Attempt:
+			c.State = forge.ChecksPending
+		case c.State == forge.ChecksPassed && !r.Flake:
 			r.Flake = true
 			m.note("flake-"+c.Name+"-"+got.Head, fmt.Sprintf("the check %s failed on %s, and passed when it was run again.",
 				code(c.Name), abbrev(got.Head)))
@@ -56,7 +58,7 @@ func (m checking) withReruns(got Checked) Checked {
 const maxReruns = 100
 
 // runAgain runs failed jobs again that were not yet, each once for a commit, and says whether there were any.
-func (m checking) runAgain(head string, failed []Check) (any bool) {
+func (m checking) runAgain(head string, failed []forge.Check) (any bool) {
 	for _, c := range failed {
 		if c.Job == 0 {
 			continue
@@ -78,7 +80,7 @@ func (m checking) runAgain(head string, failed []Check) (any bool) {
 
 // intendRerun records which attempt of a job has failed. That is saved before the job is run again: a machine that goes
 // on from there repeats the request, which does nothing if the job is at another attempt.
-func (m checking) intendRerun(head string, c Check) {
+func (m checking) intendRerun(head string, c forge.Check) {
 	r := Rerun{Commit: head, Check: c.Name, Job: c.Job, Run: c.Run, Attempt: c.Attempt, Due: true}
 	if r.Attempt == 0 {
 		attempt, refused := persist(m.machine, StepAttempt, JobIn{Where: m.where(), Job: c.Job})
@@ -90,7 +92,7 @@ func (m checking) intendRerun(head string, c Check) {
 }
 
 // readLogs adds what the logs of failed jobs say. A log that can't be read is none.
-func (m checking) readLogs(failed []Check) []Check {
+func (m checking) readLogs(failed []forge.Check) []forge.Check {
 	failed = slices.Clone(failed)
 	for i := range failed {
 		if failed[i].Job == 0 {

@@ -107,34 +107,25 @@ func (m *machine) otherHands(at time.Time) {
 	if !looking || approved || known {
 		return
 	}
-	h := attempt(m, StepPushers, PushersIn{Where: m.where(), Branch: m.Meta.Branch, Theirs: m.head,
-		Ours: or(m.Head.Pushed, m.Head.Commit)})
+	in := PushersIn{Where: m.where(), Branch: m.Meta.Branch, Theirs: m.head, Ours: or(m.Head.Pushed, m.Head.Commit)}
+	h := attempt(m, StepPushers, in)
+	for waited := time.Duration(0); len(h.People) == 0 && waited < saidWithin; waited += firstWait {
+		m.waitOut("the forge does not say yet who pushed "+abbrev(m.head), firstWait)
+		h = attempt(m, StepPushers, in)
+	}
 	why := m.refusal(h)
 	if why == "" {
 		m.take("", m.head)
 		return
-	}
-	if len(h.People) == 0 {
-		now := m.now()
-		if m.Foreign.Unsure != m.head {
-			m.Foreign.Unsure, m.Foreign.Since = m.head, now
-		}
-		if now.Sub(m.Foreign.Since) < saidWithin {
-			m.lookNow()
-			return
-		}
 	}
 	m.Foreign.At = at
 	who := or(h.names(), "somebody")
 	m.askWhichSide(m.head, who+" pushed to branch "+m.Meta.Branch+", "+why, code(who)+" pushed, "+why)
 }
 
-// unsure says that somebody pushed, and the forge has not yet said who.
-func (m *machine) unsure() bool { return m.Foreign.Unsure != "" && m.Foreign.Unsure == m.head }
-
 // askWhichSide asks which of two heads goes on, and names both.
 func (s *State) askWhichSide(theirs, why, public string) {
-	s.Foreign.Commit, s.Foreign.Unsure = theirs, ""
+	s.Foreign.Commit = theirs
 	both := fmt.Sprintf("it is at %s now, and ours is %s", abbrev(theirs), abbrev(s.Ours()))
 	s.askWhy(why+": "+both+". `cco cruise resume --take theirs` goes on from there and keeps ours at refs/cco, `--take "+
 		"ours` puts ours on top of it, forward and without losing a commit. Or approve or merge it as it is",
@@ -156,7 +147,7 @@ func (m *machine) take(side Side, theirs string) {
 	m.ensure() // the workspace may be gone
 	got := attempt(m, StepTake, TakeIn{Where: m.where(), Branch: m.Meta.Branch, Ours: ours, Theirs: theirs,
 		Base: m.Base.From, Side: side})
-	m.Foreign = Foreign{At: m.Foreign.At, Since: m.Foreign.Since}
+	m.Foreign = Foreign{At: m.Foreign.At}
 	pushed := "what was pushed to branch " + m.Meta.Branch
 	switch {
 	case got.Moved:

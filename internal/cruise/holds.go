@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // HoldWhy says why a change is not pushed without a person's consent.
@@ -124,7 +126,7 @@ func (s *State) rememberRed(got Checked) {
 		if !slices.Contains(s.Checks.Names, c.Name) && len(s.Checks.Names) < maxReruns {
 			s.Checks.Names = append(s.Checks.Names, c.Name)
 		}
-		if c.State == CheckGreen {
+		if c.State == forge.ChecksPassed {
 			s.Checks.Red = slices.DeleteFunc(s.Checks.Red, func(name string) bool { return name == c.Name })
 		}
 	}

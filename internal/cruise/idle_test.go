@@ -11,12 +11,12 @@ type flaky struct {
 	from, to time.Time
 }
 
-func (f *flaky) Start(step string, in any) Pending {
+func (f *flaky) Start(step string, in any, run StepFunc) Pending {
 	f.w.broken = nil
 	if !f.now.Before(f.from) && f.now.Before(f.to) {
 		f.w.broken = map[string]error{StepLook.Name: errDown}
 	}
-	return f.memory.Start(step, in)
+	return f.memory.Start(step, in, run)
 }
 
 // Guards against a phase that ends idle with a comment waiting, because the network came back after a laptop woke.

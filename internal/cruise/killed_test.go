@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -71,11 +72,11 @@ func (l *lasting) Publish(ctx context.Context, in PublishIn) (Published, error) 
 	return l.world.Publish(ctx, in)
 }
 
-func (l *lasting) Metadata(_ context.Context, in MetadataIn) (Metadata, error) {
+func (l *lasting) Metadata(_ context.Context, in MetadataIn) (reading.Metadata, error) {
 	return named(l, "metadata", in, l.world.Metadata)
 }
 
-func (l *lasting) Push(_ context.Context, in PushIn) (Pushed, error) {
+func (l *lasting) Push(_ context.Context, in PushIn) (time.Time, error) {
 	return named(l, "push "+in.New, in, l.world.Push)
 }
 
@@ -85,11 +86,6 @@ func (l *lasting) PullRequest(_ context.Context, in PullRequestIn) (PullRequest,
 
 func (l *lasting) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error) {
 	return named(l, in.Key, in, l.world.PostReview)
-}
-
-func (l *lasting) Verdict(_ context.Context, in VerdictIn) error {
-	_, err := named(l, in.Key, in, nothing(l.world.Verdict))
-	return err
 }
 
 func (l *lasting) Ready(_ context.Context, in Where) error {
@@ -169,10 +165,10 @@ func (r *doomed) Sleep(d time.Duration) error {
 	return nil
 }
 
-func (r *doomed) Start(step string, in any) Pending {
+func (r *doomed) Start(step string, in any, run StepFunc) Pending {
 	data := must.Get(json.Marshal(in))(r.t)
 	if r.at("before " + step + " " + string(data)) {
-		return ready(nil, errKilled)
+		return over(errKilled)
 	}
 	r.count()
 	r.l.now = r.now
@@ -185,19 +181,19 @@ func (r *doomed) Start(step string, in any) Pending {
 		if step == StepSave.Name {
 			r.straight++
 		}
-		return ready(nil, &StepError{Msg: "no space left on device", Temporary: true})
+		return over(&StepError{Msg: "no space left on device", Temporary: true})
 	}
 	if r.straight > 0 && step != StepSave.Name {
 		r.t.Errorf("%s while the state can't be saved", step)
 	}
-	o, err := Dispatch(context.Background(), r.l, step, data)
+	err := Dispatch(context.Background(), r.l, step, in, run)
 	if step == StepSave.Name {
 		r.straight = 0
 	}
 	if r.at("after " + step + " " + string(data)) {
-		return ready(nil, errKilled)
+		return over(errKilled)
 	}
-	return ready(o, err)
+	return over(err)
 }
 
 // carry lives until the phase has ended, from what was saved, and says in words what came of it.

@@ -184,9 +184,14 @@ func (l *Ledger) wishes() []Finding {
 	return slices.DeleteFunc(l.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
 }
 
-// base is the finding about a base that a fixer has to merge, nil if there is none.
-func (l *Ledger) base() *Finding {
-	return find(l.Findings, func(f Finding) bool { return f.State == Open && strings.HasPrefix(f.Comment, fromBase) })
+// base is the commit of a base that a fixer has to merge, "" if there is none.
+func (l *Ledger) base() string {
+	for _, f := range l.OpenOnes() {
+		if commit, ok := strings.CutPrefix(f.Comment, fromBase); ok {
+			return commit
+		}
+	}
+	return ""
 }
 
 // drop takes back open findings.

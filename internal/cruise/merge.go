@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // approve ends the review. If this was the task's last kind, a draft is marked as ready, where the user wants that. The
@@ -40,11 +43,6 @@ func (m *machine) complete(c Comment) {
 	if !known && m.head == m.Foreign.Commit {
 		head, pushed, known = m.Foreign.Commit, m.Foreign.At, true
 	}
-	if known && pushed.IsZero() && head != "" {
-		// A phase of an older cco did not record this. Only what is said from now on counts.
-		pushed = m.now().Truncate(time.Second)
-		m.Head.PushedAt = pushed
-	}
 	if !known || !c.Changed.After(pushed) {
 		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same "+
 			"moment. Write it again if that is meant.",
@@ -56,17 +54,17 @@ func (m *machine) complete(c Comment) {
 }
 
 // conclude ends the phase if the look that was just processed gives a reason to.
-func (m *machine) conclude(state PullState) {
+func (m *machine) conclude(state forge.State) {
 	yes := m.yes
 	m.yes = nil
 	switch {
-	case state == PullMerged:
+	case state == forge.Merged:
 		words := ""
 		if a := m.Review.Approval; m.Stage == StageMerge && a != nil && a.Commit == m.head {
 			words = a.Words // we have merged it, on a machine that died before it could say so
 		}
 		m.end(EndMerged, words)
-	case state == PullClosed:
+	case state == forge.Closed:
 		m.end(EndClosed, "")
 	case yes == nil:
 	case len(m.Ledger.wishes()) == 0:
@@ -88,10 +86,6 @@ func (m merging) merge() {
 	m.look()
 	if len(m.Ledger.wishes()) > 0 {
 		m.to(StageWatch) // the new head will need an approval of its own
-		return
-	}
-	if m.unsure() {
-		m.waitForMerge("the forge to say who pushed " + abbrev(m.head))
 		return
 	}
 	in := MergeIn{
@@ -153,10 +147,8 @@ func (m merging) refused(why string) {
 func (m merging) waitForMerge(why string) {
 	if why != "" && why != m.Waiting.For {
 		m.Waiting.For = why
-		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.Review.Approval.Commit),
-			"it is approved, and waits for "+why+".")
+		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.Review.Approval.Commit), "it is approved, and waits for "+why+".")
 	}
-	m.postNotes()
 	m.waitSlower(m.Looks.Backoff.Interval())
 }
 
@@ -187,14 +179,15 @@ func (s *State) overrule(name string) {
 func (m *machine) retargeted(base string) {
 	before := m.Base.Branch
 	if before == "" {
-		m.Base.Branch = base // a phase of an older cco did not record it
+		m.Base.Branch = base // a phase that took up a request learns it by its first look
+		return
 	}
-	if base == "" || base == m.Base.Branch {
+	if base == "" || base == before {
 		return
 	}
 	asking := m.Stage == StageAsk
-	from := attempt(m, StepBase, m.where())
-	m.Base, m.Review.Judgements = Base{Branch: base, From: from}, nil
+	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Branch: base, Head: m.Head.Commit})
+	m.Base, m.Review.Judgements = Base{Branch: base, From: t.From}, nil
 	m.note("base-"+base+"-"+abbrev(m.Head.Commit),
 		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
 	if asking {
@@ -231,7 +224,11 @@ func (m *machine) withdraw() {
 }
 
 func (m *machine) postVerdict(what string, v Given, body string) {
-	attempt(m, StepVerdict, VerdictIn{Where: m.where(), Head: v.Head, Approve: v.Approve, Body: body,
+	as := forge.RequestChanges
+	if v.Approve {
+		as = forge.Approve
+	}
+	attempt(m, StepPostReview, PostReviewIn{Where: m.where(), Head: v.Head, As: as, Body: body,
 		Key: fmt.Sprintf("%s-%s-%s-%d", what, m.Kind, v.Head, m.Life.Again)})
 	m.Review.Given = &v
 }
@@ -239,15 +236,24 @@ func (m *machine) postVerdict(what string, v Given, body string) {
 // note queues a comment for the pull request.
 func (s *State) note(key, text string) {
 	if s.PR != nil && !slices.ContainsFunc(s.Outbox.Notes, func(n Note) bool { return n.Key == key }) {
-		s.Outbox.Notes = append(s.Outbox.Notes, Note{Key: key, Text: "**cco**: " + Harmless(text)})
+		s.Outbox.Notes = append(s.Outbox.Notes, Note{Key: key, Text: "**cco**: " + reading.Harmless(text)})
 	}
 }
 
-// postNotes posts the queued comments. One that can't be posted is only in status and log: no phase stops for it.
+// postNotes posts the queued comments. One that can't be posted is only in status and log: no phase stops for it, and
+// one that looks does so meanwhile.
 func (m *machine) postNotes() {
+	say := persist[SayIn, struct{}]
+	if m.looks() {
+		say = do[SayIn, struct{}]
+	}
 	for len(m.Outbox.Notes) > 0 && m.Stage != StageEnded {
 		n := m.Outbox.Notes[0]
-		_, _ = persist(m, StepSay, SayIn{Where: m.where(), Key: n.Key, Text: n.Text})
+		_, failed := say(m, StepSay, SayIn{Where: m.where(), Key: n.Key, Text: n.Text})
+		if failed != nil && failed.Temporary {
+			m.Waiting.Trouble = StepSay.Name + ": " + failed.Msg
+			return
+		}
 		m.Outbox.Notes = slices.DeleteFunc(m.Outbox.Notes, func(o Note) bool { return o.Key == n.Key })
 	}
 }

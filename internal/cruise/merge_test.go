@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
+
+	"github.com/cco-dev/cco/internal/must"
 )
 
 func thatMerges() Spec {
@@ -15,7 +19,7 @@ func thatMerges() Spec {
 
 func approvalBy(id, author string, association string, commit string, at time.Duration) Comment {
 	c := comment(id, author, association, "", at)
-	c.State, c.Commit = ReviewApproved, commit
+	c.State, c.Commit = forge.ReviewApproved, commit
 	return c
 }
 
@@ -109,11 +113,11 @@ type clearing struct {
 	at time.Time
 }
 
-func (c *clearing) Start(step string, in any) Pending {
+func (c *clearing) Start(step string, in any, run StepFunc) Pending {
 	if !c.now.Before(c.at) {
 		c.w.objects = nil
 	}
-	return c.memory.Start(step, in)
+	return c.memory.Start(step, in, run)
 }
 
 func TestAMergeWaitsForChecks(t *testing.T) {
@@ -156,6 +160,18 @@ func TestAnotherBaseIsNoticedAndAskedAbout(t *testing.T) {
 	}
 }
 
+// Guards against a request that was taken up, and is reviewed anew as if it went into another branch now.
+func TestARequestThatWasTakenUpIsNotReviewedForItsBranch(t *testing.T) {
+	w := &world{agents: willing, base: "main"}
+	st := NewState(spec())
+	st.Stage, st.PR, st.Started, st.LastActivity = StageWatch, &PullRequest{Number: 7}, begin, begin
+	end := must.Get(Phase(&memory{t: t, w: w, now: begin}, st))(t)
+	if len(w.jobs) != 0 || end.End != EndIdle || end.Base.Branch != "main" ||
+		strings.Contains(strings.Join(w.said, ""), "goes into") {
+		t.Errorf("%d turns, end %q, base %q, said %q", len(w.jobs), end.End, end.Base.Branch, w.said)
+	}
+}
+
 func TestTheReviewersAccountGivesOneVerdictOnAHead(t *testing.T) {
 	w := &world{agents: picky}
 	play(t, w, spec())
@@ -186,7 +202,7 @@ func TestTheReviewersAccountGivesOneVerdictOnAHead(t *testing.T) {
 func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 	person := Approval{Name: "ann", Comment: "1", Commit: "c1"}
 	word := Approval{Name: "ann", Comment: "1", Commit: "c1", Word: true}
-	stands := []Comment{{Author: "ann", Commit: "c1", State: ReviewApproved, Write: true}}
+	stands := []Comment{{Author: "ann", Commit: "c1", State: forge.ReviewApproved, Write: true}}
 	for name, c := range map[string]struct {
 		a    Approval
 		s    Stand
@@ -195,9 +211,9 @@ func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 		"it stands": {person, Stand{Head: "c1", Base: "main", Verdicts: stands}, false},
 		"dismissed": {person, Stand{Head: "c1", Base: "main"}, true},
 		"of another commit": {person, Stand{Head: "c1", Base: "main",
-			Verdicts: []Comment{{Author: "ann", Commit: "c0", State: ReviewApproved, Write: true}}}, true},
+			Verdicts: []Comment{{Author: "ann", Commit: "c0", State: forge.ReviewApproved, Write: true}}}, true},
 		"may write no more": {person, Stand{Head: "c1", Base: "main",
-			Verdicts: []Comment{{Author: "ann", Commit: "c1", State: ReviewApproved}}}, true},
+			Verdicts: []Comment{{Author: "ann", Commit: "c1", State: forge.ReviewApproved}}}, true},
 		"the head moved": {person, Stand{Head: "c2", Base: "main", Verdicts: stands}, true},
 		"the word": {word, Stand{Head: "c1", Base: "main",
 			Word: &Comment{Body: "[REVIEW COMPLETE]", Write: true}}, false},
@@ -217,19 +233,21 @@ func TestWhatAMergeRestsOnIsReadAnew(t *testing.T) {
 // Guards against a merge with checks that were read of another commit, to which the branch was moved for a moment, and
 // with one that waits for somebody.
 func TestAMergeNeedsTheChecksOfItsOwnCommit(t *testing.T) {
+	one := func(s forge.CheckState) []forge.Check { return []forge.Check{{Name: "x", State: s}} }
 	for name, c := range map[string]struct {
 		checks Checked
 		rule   CheckRule
 		merges bool
 	}{
-		"green":                   {Checked{Head: "c1", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, true},
-		"green on another commit": {Checked{Head: "c2", All: []Check{{Name: "x", State: CheckGreen}}}, ChecksRequired, false},
+		"green":                   {Checked{Head: "c1", All: one(forge.ChecksPassed)}, ChecksRequired, true},
+		"green on another commit": {Checked{Head: "c2", All: one(forge.ChecksPassed)}, ChecksRequired, false},
 		"of no commit":            {Checked{}, ChecksAll, false},
-		"it waits for somebody":   {Checked{Head: "c1", All: []Check{{Name: "x", State: CheckAction}}}, ChecksAll, false},
+		"it waits for somebody":   {Checked{Head: "c1", All: one(forge.ChecksAction)}, ChecksAll, false},
 		"and so does a required": {Checked{Head: "c1", Required: []string{"x"},
-			All: []Check{{Name: "x", State: CheckAction}}}, ChecksRequired, false},
+			All: one(forge.ChecksAction)}, ChecksRequired, false},
 		"one that does not count": {Checked{Head: "c1", Required: []string{"y"},
-			All: []Check{{Name: "x", State: CheckAction}, {Name: "y", State: CheckGreen}}}, ChecksRequired, true},
+			All: []forge.Check{{Name: "x", State: forge.ChecksAction},
+				{Name: "y", State: forge.ChecksPassed}}}, ChecksRequired, true},
 		"of no interest to anybody": {Checked{Head: "c2"}, ChecksNone, true},
 	} {
 		got := MergeIn{Head: "c1", Base: "main", Approval: Approval{Commit: "c1"}, Checks: c.rule}.May(
@@ -253,7 +271,7 @@ func TestAMergeThatIsFoundDoneEndsAsOurs(t *testing.T) {
 	} {
 		m := &machine{head: c.head, State: &State{Stage: c.stage, Review: Review{Approval: &Approval{Commit: "c1",
 			Words: "Every domain approved of c1."}}}}
-		m.conclude(PullMerged)
+		m.conclude(forge.Merged)
 		if m.End != EndMerged || m.EndWords != c.want {
 			t.Errorf("%s: %s, %q", name, m.End, m.EndWords)
 		}

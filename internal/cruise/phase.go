@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
@@ -27,9 +28,10 @@ type machine struct {
 	asked bool      // somebody wants a look now
 	// hurried says that the user did, who wants no more comments to be waited for.
 	hurried bool
+	quiets  int       // waits for more comments, in the present watch
+	until   time.Time // that more comments are waited for, whatever ends a wait for an event before
 	head    string    // the commit that the pull request is at, as the last look says
 	yes     *Approval // found by the present look
-	saw     bool      // the last look succeeded, and nothing else was done since
 	told    string    // another's head that the user was asked about, until anything is done after the answer
 	due     bool      // the look that was due when the state was saved is still to be waited for
 	saved   []byte    // the state that was saved last, if the phase waited, and when that was
@@ -95,6 +97,9 @@ func (m *machine) next() {
 	m.postNotes()
 	m.resume()
 	m.told = ""
+	if m.Stage != StageWatch {
+		m.quiets, m.until = 0, time.Time{}
+	}
 	stage := stages()[m.Stage]
 	switch {
 	case m.Paused:
@@ -171,32 +176,29 @@ func (s *State) end(e End, words string) {
 // active notes that something happened.
 func (m *machine) active() { m.LastActivity = m.now() }
 
-// idle ends a phase in which nothing has happened for too long, and leaves its stage.
+// idle ends a phase in which nothing has happened for too long, as far as the last look shows, and leaves its stage.
 func (m *machine) idle() {
-	if m.Stage == StageEnding || m.Stage == StageCleaning {
-		return // the reason for its end is already decided
-	}
-	now := m.now()
-	if m.PR != nil && !m.seen(now) || m.Spec.Timeout <= 0 || now.Sub(m.LastActivity) < m.Spec.Timeout {
-		return
+	if m.Stage == StageEnding || m.Stage == StageCleaning || m.PR != nil && m.Looks.Blind || !m.still(m.now()) {
+		return // of an end the reason is already decided
 	}
 	m.end(EndIdle, "Nothing happened for "+m.Spec.Timeout.String()+".")
 	leave()
 }
 
-// seen notes that a look has just succeeded, and says whether it has. Time without a successful look does not count as
-// idle: the laptop may have slept, or the forge was down.
-func (m *machine) seen(now time.Time) bool {
-	if !m.saw {
-		return false
-	}
-	m.saw = false
+// still says that nothing has happened for so long that the phase ends.
+func (m *machine) still(now time.Time) bool {
+	return m.Spec.Timeout > 0 && now.Sub(m.LastActivity) >= m.Spec.Timeout
+}
+
+// looked notes that a look has just succeeded. Time without one does not count as idle: the laptop may have slept, or
+// the forge was down.
+func (m *machine) looked() {
+	now := m.now()
 	if gap := now.Sub(m.Looks.Last); !m.Looks.Last.IsZero() && (m.Looks.Blind || gap > 2*m.Looks.Backoff.last()) &&
 		m.Looks.Last.After(m.LastActivity) {
 		m.LastActivity = m.LastActivity.Add(gap)
 	}
 	m.Looks.Last, m.Looks.Blind = now, false
-	return true
 }
 
 func (m *machine) name() {
@@ -206,8 +208,8 @@ func (m *machine) name() {
 
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
 func (m *machine) ensure() {
-	w := attempt(m, StepWorkspace,
-		WorkspaceIn{Phase: m.ID(), Spec: m.Spec, Branch: m.Meta.Branch, Head: m.Head.Commit})
+	w := attempt(m, StepWorkspace, WorkspaceIn{Phase: m.ID(), Spec: m.Spec, Branch: m.Meta.Branch, Head: m.Head.Commit,
+		Lend: m.Ledger.base()})
 	if before := m.Workspace.Base; before != "" {
 		w.Base = before // a new one begins at the last pushed commit; the work began earlier
 	}
@@ -273,34 +275,49 @@ func (m *machine) work() {
 		Prompt("author", briefing{State: *m.State, Date: now.Format(time.DateOnly)}))
 	job.Message = m.Meta.Title
 	report, published := m.turnAndPublish(job)
-	m.over()
-	fault := authorFault(*m.State, report, published)
-	switch {
-	case fault == "":
-		if m.Kind == Validating {
-			m.Outbox.Report = Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
-		}
-		m.Outbox.Published = &published
-		m.to(StagePublish)
-	case m.broke() || m.Attempt.Number < maxTries: // again, from the start of the stage
-	default:
-		m.Attempt.Number = 0
-		m.askWhy(fmt.Sprintf("the %s did not do its work: %s", m.Spec.Planner.Agent, fault),
-			"the "+m.Spec.Planner.Agent+" agent did not do its work twice")
+	why := authorFault(*m.State, report, published)
+	if why != "" {
+		m.notDone(m.Spec.Planner.Agent, why)
+		return
 	}
+	if m.Kind == Validating {
+		m.Outbox.Report = reading.Harmless(safetext.Cut(strings.TrimSpace(report.Answer), maxReport))
+	}
+	m.Outbox.Published = &published
+	m.to(StagePublish)
+}
+
+// notDone has an agent try again that did not do its work, from the start of the stage. It asks after the last try, and
+// says whether it does.
+func (s *State) notDone(who, why string) (asks bool) {
+	s.over()
+	if s.broke() || s.Attempt.Number < maxTries {
+		return false
+	}
+	s.Attempt.Number = 0
+	s.askWhy("the "+who+" did not do its work: "+why, "the "+who+" did not do its work twice")
+	return true
+}
+
+// fault says why what a writer left can't be used, "" if it can.
+func fault(r Report, p Published) string {
+	switch {
+	case p.Rewritten != "":
+		return "it rewrote commits that were pushed; what it made of them is at " + p.Rewritten + " in your repository"
+	case len(p.Refused) > 0:
+		return "its commits have what must not be pushed: " + strings.Join(p.Refused, "; ") +
+			"; your setting pull.refuse says what that is"
+	case !r.OK:
+		return or(r.Error, "it failed")
+	}
+	return ""
 }
 
 // authorFault says why an author's work can't be used, "" if it can.
 func authorFault(st State, r Report, p Published) string {
-	switch {
-	case !r.OK:
-		return r.Error
-	case p.Rewritten != "":
-		return rewrote(p)
-	case len(p.Refused) > 0:
-		return refused(p)
-	case st.Kind == Validating:
-		return ""
+	switch why := fault(r, p); {
+	case why != "" || st.Kind == Validating:
+		return why
 	case len(p.Commits) == 0:
 		return "it committed nothing"
 	case !slices.ContainsFunc(p.Commits, func(c Commit) bool { return len(c.Files) > 0 }):

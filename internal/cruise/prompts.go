@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/unit"
 )
 
@@ -25,7 +26,7 @@ var prompts = template.Must(template.New("").Funcs(template.FuncMap{
 	"place":  place,
 	"code":   code,
 	"count":  unit.Count[int],
-	"words":  func(text string) string { return Harmless(short(text)) },
+	"words":  func(text string) string { return reading.Harmless(short(text)) },
 	"slug":   func(branch string) string { return strings.ReplaceAll(branch, "/", "-") },
 	"lines":  func(list []string) string { return strings.Join(list, "\n") },
 	"ledger": ledgerLines,

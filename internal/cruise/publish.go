@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
 func (m *machine) publishIn() PublishIn {
-	in := PublishIn{Where: m.where(), Base: m.Base.From, Since: or(m.Head.Commit, m.Workspace.Base)}
-	if f := m.Ledger.base(); f != nil {
-		in.Onto = strings.TrimPrefix(f.Comment, fromBase)
-	}
-	return in
+	return PublishIn{Where: m.where(), Base: m.Base.From, Since: or(m.Head.Commit, m.Workspace.Base),
+		Onto: m.Ledger.base()}
 }
 
 // recordPublished notes what came out of the workspace and will be pushed next.
@@ -72,7 +70,7 @@ const (
 )
 
 func prBody(st State) string {
-	body := Harmless(safetext.Cut(st.Spec.Task, maxBody))
+	body := reading.Harmless(safetext.Cut(st.Spec.Task, maxBody))
 	if st.Plan != "" {
 		body += "\n\nPlan: " + code(st.Plan)
 	}
@@ -80,7 +78,7 @@ func prBody(st State) string {
 }
 
 // code quotes a name that an agent chose, so that the forge shows it as a name and nothing else.
-func code(name string) string { return "`" + strings.ReplaceAll(Harmless(name), "`", "") + "`" }
+func code(name string) string { return "`" + strings.ReplaceAll(reading.Harmless(name), "`", "") + "`" }
 
 func (m *machine) push() {
 	if m.Head.Commit == "" || m.Head.Commit == m.Workspace.Base {
@@ -90,7 +88,7 @@ func (m *machine) push() {
 	pushed := attempt(m, StepPush, PushIn{Where: m.where(), Branch: m.Meta.Branch, Old: m.Head.Before,
 		New: m.Head.Commit, Anew: m.Head.Anew})
 	if m.Head.Pushed != m.Head.Commit {
-		m.Head.Pushed, m.Head.PushedAt = m.Head.Commit, pushed.At
+		m.Head.Pushed, m.Head.PushedAt = m.Head.Commit, pushed
 	}
 	m.Head.Anew = false
 }

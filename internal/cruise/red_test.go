@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // Guards against tests that go in a round which is about something else, while a check is red: before that is a
@@ -12,9 +14,9 @@ import (
 func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
 	red := func(head string, _ time.Time) Checked {
 		if head == "c0000001" {
-			return unitIs(CheckFailed)
+			return unitIs(forge.ChecksFailed)
 		}
-		return unitIs(CheckPending)
+		return unitIs(forge.ChecksPending)
 	}
 	for name, c := range map[string]struct {
 		subjects []string // of the fixers' commits
@@ -25,11 +27,11 @@ func TestACheckIsRedUntilItWasSeenGreen(t *testing.T) {
 		"after it was answered":  {[]string{"fix it", "skip tests"}, red, 2},
 		"seen green, not asked": {[]string{"fix it", "skip tests"}, func(head string, _ time.Time) Checked {
 			if head == "c0000001" {
-				return unitIs(CheckFailed)
+				return unitIs(forge.ChecksFailed)
 			}
-			return unitIs(CheckGreen)
+			return unitIs(forge.ChecksPassed)
 		}, 3},
-		"never red": {[]string{"skip tests"}, func(string, time.Time) Checked { return unitIs(CheckGreen) }, 2},
+		"never red": {[]string{"skip tests"}, func(string, time.Time) Checked { return unitIs(forge.ChecksPassed) }, 2},
 	} {
 		w := holdsOf(nil)
 		n := 0
@@ -128,9 +130,9 @@ func TestConsentHoldsForAFile(t *testing.T) {
 	}
 	w.checks = func(head string, _ time.Time) Checked {
 		if head == "c0000003" {
-			return unitIs(CheckGreen)
+			return unitIs(forge.ChecksPassed)
 		}
-		return unitIs(CheckFailed)
+		return unitIs(forge.ChecksFailed)
 	}
 	s := checkSpec()
 	s.Merge = true
@@ -142,12 +144,12 @@ func TestConsentHoldsForAFile(t *testing.T) {
 
 // Guards against silence that counts as green: a check that was there on an earlier head, and is not on this one.
 func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
-	other := Check{Name: "lint", State: CheckGreen}
+	other := forge.Check{Name: "lint", State: forge.ChecksPassed}
 	fixed := func(head string, _ time.Time) Checked {
 		if head == "c0000001" {
-			return Checked{All: []Check{other, {Name: "unit", State: CheckFailed, Summary: "--- FAIL: TestA"}}}
+			return Checked{All: []forge.Check{other, {Name: "unit", State: forge.ChecksFailed, Summary: "--- FAIL: TestA"}}}
 		}
-		return Checked{All: []Check{other}}
+		return Checked{All: []forge.Check{other}}
 	}
 	for name, c := range map[string]struct {
 		checks func(string, time.Time) Checked
@@ -164,7 +166,7 @@ func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
 			events: []Event{{ID: "look", Kind: EventNews, At: after(3 * time.Hour)}}},
 		"it is slow": {checks: func(head string, now time.Time) Checked {
 			if now.After(after(30 * time.Minute)) {
-				return Checked{All: []Check{other, {Name: "unit", State: CheckGreen}}}
+				return Checked{All: []forge.Check{other, {Name: "unit", State: forge.ChecksPassed}}}
 			}
 			return fixed(head, now)
 		}, merges: true},
@@ -174,7 +176,7 @@ func TestACheckThatFallsSilentIsWaitedFor(t *testing.T) {
 			asks:   "nothing has reported on c0000001 within ten minutes",
 			events: []Event{{ID: "yes", Kind: EventResume, At: after(3 * time.Hour)}}, merges: true},
 		"a nightly check of the base": {checks: func(string, time.Time) Checked {
-			return Checked{CI: true, All: []Check{other}}
+			return Checked{CI: true, All: []forge.Check{other}}
 		}, merges: true},
 		"nothing anywhere": {checks: func(string, time.Time) Checked { return Checked{} }, merges: true},
 	} {
@@ -199,12 +201,12 @@ func TestACheckThatTurnsRedAtTheMergeIsRepaired(t *testing.T) {
 	w.checks = func(string, time.Time) Checked {
 		switch {
 		case len(w.pushes) > 1:
-			return unitIs(CheckGreen)
+			return unitIs(forge.ChecksPassed)
 		case reads > 0:
-			return unitIs(CheckFailed)
+			return unitIs(forge.ChecksFailed)
 		}
 		reads++
-		return unitIs(CheckGreen)
+		return unitIs(forge.ChecksPassed)
 	}
 	s := checkSpec()
 	s.Merge = true
@@ -218,7 +220,7 @@ func TestACheckThatIsRedOnTheBaseTooIsAskedAboutBeforeAMerge(t *testing.T) {
 	for _, merge := range []bool{false, true} {
 		for _, answered := range []bool{false, true} {
 			w := &world{agents: willing, checks: func(string, time.Time) Checked {
-				return Checked{All: []Check{{Name: "lint", State: CheckFailed}}, Base: []string{"lint"}, CI: true}
+				return Checked{All: []forge.Check{{Name: "lint", State: forge.ChecksFailed}}, Base: []string{"lint"}, CI: true}
 			}}
 			s := checkSpec()
 			s.Merge = merge
@@ -242,9 +244,9 @@ func TestACheckThatIsGreenAgainIsNoFinding(t *testing.T) {
 	reads := 0
 	w := &world{agents: willing, checks: func(string, time.Time) Checked {
 		if reads++; reads == 1 {
-			return unitIs(CheckFailed)
+			return unitIs(forge.ChecksFailed)
 		}
-		return unitIs(CheckGreen)
+		return unitIs(forge.ChecksPassed)
 	}}
 	st, _ := play(t, w, checkSpec())
 	if st.End != EndApproved || st.Round != 0 || st.Ledger.Findings[0].State != Dropped {
@@ -279,9 +281,9 @@ func TestADeclinedCheckIsWaitedForAfterAnAnswer(t *testing.T) {
 	green := after(5 * time.Hour)
 	w := &world{checks: func(_ string, now time.Time) Checked {
 		if now.After(green) {
-			return unitIs(CheckGreen)
+			return unitIs(forge.ChecksPassed)
 		}
-		return unitIs(CheckFailed)
+		return unitIs(forge.ChecksFailed)
 	}}
 	w.agents = func(j Job) (Report, []Commit) {
 		r, commits := willing(j)

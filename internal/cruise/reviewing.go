@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // reviewing is the stage in which reviewers judge the present head.
@@ -16,12 +20,21 @@ func (m reviewing) review() {
 		return
 	}
 	m.ensure()
-	for batch := range slices.Chunk(m.unjudged(), reviewers) {
+	gaveUp := map[string]bool{}
+	for wait := firstWait; ; {
+		left := slices.DeleteFunc(m.unjudged(), func(d string) bool { return gaveUp[d] })
+		batch := left[:min(len(left), reviewers)]
 		paid := slices.ContainsFunc(batch, func(d string) bool { return len(m.tries(m.reviewOf(d))) > 0 })
-		if !paid && m.broke() {
-			return
+		if len(batch) == 0 || !paid && m.spent() {
+			break
 		}
-		m.reviewBatch(batch)
+		trouble, again := m.reviewBatch(batch, gaveUp)
+		m.drain()
+		m.stay(StageReview) // a cleanup stops the reviewers, and wants no others
+		if trouble != "" {
+			m.waitOut("the model of "+m.Spec.Reviewer.Agent+": "+trouble, max(wait, again))
+			wait = min(2*wait, troubleTop)
+		}
 	}
 	if m.broke() {
 		return
@@ -75,35 +88,10 @@ func (m reviewing) reviewOf(domain string) string {
 	return m.key("review-" + domain + "-" + abbrev(m.Head.Commit) + "-1")
 }
 
-// reviewBatch has some domains reviewed at once, again those whose reviewer failed.
-func (m reviewing) reviewBatch(domains []string) {
-	faults, wait := map[string]fault{}, firstWait
-	for left := domains; len(left) > 0; {
-		left = m.reviewOnce(left, faults)
-		m.drain()
-		m.stay(StageReview) // a cleanup stops the reviewers, and wants no others
-		left = slices.DeleteFunc(left, func(d string) bool { return m.gaveUp(m.reviewOf(d)) })
-		if i := slices.IndexFunc(left, func(d string) bool { return faults[d].passes }); i >= 0 {
-			again := waitAfter(len(m.tries(m.reviewOf(left[i]))))
-			m.waitOut("the model of "+m.Spec.Reviewer.Agent+": "+faults[left[i]].words, max(wait, again))
-			wait = min(2*wait, troubleTop)
-		}
-		for _, d := range left {
-			m.again(m.reviewOf(d))
-		}
-	}
-	for _, d := range domains {
-		if m.gaveUp(m.reviewOf(d)) {
-			why := faults[d].words
-			m.post(Judgement{Domain: d, Head: m.Head.Commit, Failure: why},
-				fmt.Sprintf("**%s**: the review failed and is not an approval: %s", d, Harmless(short(why))), nil)
-		}
-	}
-}
-
-// reviewOnce asks every reviewer of a batch at once, and gives those that have to be asked again.
-func (m reviewing) reviewOnce(domains []string, faults map[string]fault) (again []string) {
-	jobs, pending := make([]Job, len(domains)), make([]Pending, len(domains))
+// reviewBatch has some domains reviewed at once. It notes whose reviewer gave up, and says what trouble passes and how
+// long that is waited out.
+func (m reviewing) reviewBatch(domains []string, gaveUp map[string]bool) (trouble string, wait time.Duration) {
+	jobs, pending := make([]Job, len(domains)), make([]func() (Report, error), len(domains))
 	for i, d := range domains {
 		jobs[i] = m.job(Reviewer, "", m.Spec.Reviewer,
 			Prompt("review", briefing{State: *m.State, Domain: d, Since: m.since()}))
@@ -112,47 +100,54 @@ func (m reviewing) reviewOnce(domains []string, faults map[string]fault) (again 
 	}
 	m.save()
 	for i, job := range jobs {
-		pending[i] = m.Start(StepWork.Name, job)
+		pending[i] = StepWork.Begin(m, job)
 	}
 	// Wait for all of them first, so that none is left running alone.
-	reviews := map[string]ReviewAnswer{}
+	reviews, faults := make([]reading.ReviewAnswer, len(domains)), make([]reviewFault, len(domains))
+	for i := range domains {
+		reviews[i], faults[i] = m.reviewIn(jobs[i].Key, pending[i])
+	}
 	for i, d := range domains {
-		r, f := m.reviewIn(jobs[i].Key, pending[i])
-		if reviews[d] = r; f.words != "" {
-			faults[d] = f
-			again = append(again, d)
+		of, why := m.reviewOf(d), faults[i].words
+		switch {
+		case why == "":
+			m.judged(d, reviews[i])
+		case m.gaveUp(of):
+			gaveUp[d] = true
+			m.post(Judgement{Domain: d, Head: m.Head.Commit, Failure: why},
+				fmt.Sprintf("**%s**: the review failed and is not an approval: %s", d, reading.Harmless(short(why))), nil)
+		default:
+			if faults[i].passes {
+				trouble, wait = why, waitAfter(len(m.tries(of)))
+			}
+			m.again(of)
 		}
 	}
-	for _, d := range domains {
-		if !slices.Contains(again, d) {
-			m.judged(d, reviews[d])
-		}
-	}
-	return again
+	return trouble, wait
 }
 
-// fault is what is wrong with a review.
-type fault struct {
+// reviewFault is what is wrong with a review.
+type reviewFault struct {
 	words  string
 	passes bool
 }
 
 // reviewIn waits for a reviewer. Any failure is a fault of the review, and never an approval.
-func (m reviewing) reviewIn(key string, p Pending) (r ReviewAnswer, f fault) {
-	report, failed := take[Report](p, StepWork.Name)
+func (m reviewing) reviewIn(key string, wait func() (Report, error)) (r reading.ReviewAnswer, f reviewFault) {
+	report, failed := take(wait, StepWork.Name)
 	switch {
 	case failed == nil:
 		m.pay(key, report)
 	case failed.Temporary:
-		return r, fault{words: failed.Msg, passes: true}
+		return r, reviewFault{words: failed.Msg, passes: true}
 	default:
 		report.Error, m.turnOf(key).Over = failed.Msg, true
 	}
-	f = fault{words: or(report.Error, "it failed"), passes: report.Transient && !m.spent()}
+	f = reviewFault{words: or(report.Error, "it failed"), passes: report.Transient && !m.spent()}
 	if report.OK {
-		r, bad := ParseReview(report.Answer)
+		r, bad := reading.ParseReview(report.Answer)
 		if bad == nil {
-			return r, fault{}
+			return r, reviewFault{}
 		}
 		f.words = "its answer can't be read: " + bad.Error()
 	}
@@ -168,15 +163,16 @@ func or(a, b string) string {
 }
 
 // judged adds a review to the ledger and posts what is new in it.
-func (m reviewing) judged(domain string, r ReviewAnswer) {
+func (m reviewing) judged(domain string, r reading.ReviewAnswer) {
 	var fresh []Finding
 	var wants []string
 	for _, f := range r.Findings {
 		found := Finding{
-			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(Harmless(f.Severity)), Text: Harmless(f.Text),
+			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(reading.Harmless(f.Severity)),
+			Text:   reading.Harmless(f.Text),
 			Author: m.Spec.Reviewer.Agent, Round: m.Round,
 		}
-		if r.Verdict != NeedsChanges {
+		if r.Verdict != reading.NeedsChanges {
 			// What an approval mentions needs no action, but people are told about it once.
 			if noted := m.Ledger.Note(found); noted != nil {
 				fresh = append(fresh, *noted)
@@ -198,10 +194,10 @@ func (m reviewing) judged(domain string, r ReviewAnswer) {
 		reviewBody(domain, r.Verdict, r), fresh)
 }
 
-func reviewBody(domain string, v Verdict, r ReviewAnswer) string {
+func reviewBody(domain string, v reading.Verdict, r reading.ReviewAnswer) string {
 	body := fmt.Sprintf("**%s**: %s", domain, v)
 	if r.Summary != "" {
-		body += "\n\n" + Harmless(r.Summary)
+		body += "\n\n" + reading.Harmless(r.Summary)
 	}
 	return body
 }
@@ -210,7 +206,7 @@ func reviewBody(domain string, v Verdict, r ReviewAnswer) string {
 func (m reviewing) post(j Judgement, body string, findings []Finding) {
 	posted := attempt(m.machine, StepPostReview, PostReviewIn{
 		Where: m.where(), Key: fmt.Sprintf("review-%s-%s-%s-%d", m.Kind, j.Domain, m.Head.Commit, m.Life.Again),
-		Domain: j.Domain, Head: m.Head.Commit, Verdict: j.Verdict, Body: body, Findings: findings,
+		Head: m.Head.Commit, As: forge.Comments, Body: body, Findings: findings,
 	})
 	m.Review.record(j)
 	for _, p := range posted {

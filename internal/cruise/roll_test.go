@@ -17,9 +17,9 @@ type brief struct {
 
 func (s *brief) Full() bool { return s.done >= s.most }
 
-func (s *brief) Start(step string, in any) Pending {
+func (s *brief) Start(step string, in any, run StepFunc) Pending {
 	s.done++
-	return s.memory.Start(step, in)
+	return s.memory.Start(step, in, run)
 }
 
 // Guards against a phase that does something twice, or not at all, because it goes on in a new life.

@@ -1,7 +1,6 @@
 package cruise
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -14,12 +13,12 @@ type crowd struct {
 	now, most int
 }
 
-func (c *crowd) Start(step string, in any) Pending {
-	p := c.memory.Start(step, in)
+func (c *crowd) Start(step string, in any, run StepFunc) Pending {
+	p := c.memory.Start(step, in, run)
 	if j, ok := in.(Job); ok && j.Role == Reviewer {
 		c.now++
 		c.most = max(c.most, c.now)
-		return func() (json.RawMessage, error) {
+		return func() error {
 			c.now--
 			return p()
 		}

@@ -3,7 +3,7 @@
 package cruise
 
 import (
-	"encoding/json"
+	"context"
 	"time"
 )
 
@@ -12,8 +12,8 @@ import (
 type Run interface {
 	ID() string
 	Now() (time.Time, error)
-	// Start begins a step, which runs at least once.
-	Start(step string, in any) Pending
+	// Start begins a step, which runs at least once, by Dispatch.
+	Start(step string, in any, run StepFunc) Pending
 	// Recv waits for an event; nil means that the time ran out.
 	Recv(timeout time.Duration) (*Event, error)
 	// Sleep waits, whatever is sent.
@@ -22,8 +22,11 @@ type Run interface {
 	Full() bool
 }
 
-// Pending waits for a step that was begun, and gives what it gave, as Dispatch does.
-type Pending func() (json.RawMessage, error)
+// StepFunc runs a step.
+type StepFunc func(context.Context, Steps) error
+
+// Pending waits for a step that was begun, and gives its error, as Dispatch does.
+type Pending func() error
 
 // Kinds of events that a phase understands.
 const (

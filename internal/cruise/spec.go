@@ -1,6 +1,10 @@
 package cruise
 
-import "time"
+import (
+	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
+)
 
 // Kind is what a phase is for.
 type Kind string
@@ -61,6 +65,11 @@ func (s Spec) quiet() time.Duration {
 		return s.Quiet
 	}
 	return 10 * time.Second
+}
+
+// Domains are what reviewers look at where nothing else is set.
+func Domains() []string {
+	return []string{"Security", "TechnicalFeasibility", "TaskGranularity", "DependencyCompleteness", "GeneralPolish"}
 }
 
 // Worker is an agent and its model.
@@ -124,10 +133,10 @@ type Workspace struct {
 
 // Judgement is a reviewer's last word on a domain.
 type Judgement struct {
-	Domain  string  `json:"domain"`
-	Verdict Verdict `json:"verdict,omitempty"` // "" for a review that failed
-	Head    string  `json:"head"`              // the commit that was reviewed
-	Failure string  `json:"failure,omitempty"`
+	Domain  string          `json:"domain"`
+	Verdict reading.Verdict `json:"verdict,omitempty"` // "" for a review that failed
+	Head    string          `json:"head"`              // the commit that was reviewed
+	Failure string          `json:"failure,omitempty"`
 	// Wants are the findings of a verdict that wants changes.
 	Wants []string `json:"wants,omitempty"`
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
 )
 
 // Approval ends a phase and permits a merge. All domains give it, or a person does, by a verdict or by a word.
@@ -93,7 +95,7 @@ func (in MergeIn) May(s Stand) Merged {
 	var said *Comment
 	switch {
 	case a.Word:
-		if said = s.Word; said == nil || !Complete(said.Body) {
+		if said = s.Word; said == nil || !reading.Complete(said.Body) {
 			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
 		}
 	case a.Name != "":

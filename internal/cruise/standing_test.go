@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // Guards against a phase that ends as approved, and a next kind that is begun and paid, although the approval was taken
@@ -28,15 +30,15 @@ func TestAnApprovalThatWasTakenBackEndsNothing(t *testing.T) {
 			w := &world{agents: unsure, news: []Comment{c.said}}
 			w.checks = func(_ string, now time.Time) Checked {
 				if now.Before(after(20 * time.Minute)) {
-					return unitIs(CheckPending)
+					return unitIs(forge.ChecksPending)
 				}
 				if c.back != nil && w.news != nil {
 					if c.back(w); w.objects["bob"] {
-						return unitIs(CheckGreen)
+						return unitIs(forge.ChecksPassed)
 					}
 					w.news = nil
 				}
-				return unitIs(CheckGreen)
+				return unitIs(forge.ChecksPassed)
 			}
 			s := checkSpec()
 			s.Through = through

@@ -3,9 +3,10 @@ package cruise
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
 )
 
 // State is everything that a phase knows. The engine keeps it; people see a copy of some of it. Its parts are embedded,
@@ -15,12 +16,12 @@ type State struct {
 	Kind  Kind  `json:"kind"` // the present one, where a task goes through several
 	Stage Stage `json:"stage"`
 
-	Meta      Metadata     `json:"meta"`
-	Workspace Workspace    `json:"workspace"`
-	PR        *PullRequest `json:"pr,omitempty"`
-	Plan      string       `json:"plan,omitempty"` // the plan's path in the repository
-	Round     int          `json:"round"`
-	Ledger    Ledger       `json:"ledger"`
+	Meta      reading.Metadata `json:"meta"`
+	Workspace Workspace        `json:"workspace"`
+	PR        *PullRequest     `json:"pr,omitempty"`
+	Plan      string           `json:"plan,omitempty"` // the plan's path in the repository
+	Round     int              `json:"round"`
+	Ledger    Ledger           `json:"ledger"`
 
 	Started      time.Time `json:"started"`
 	LastActivity time.Time `json:"last_activity"`
@@ -136,9 +137,6 @@ type Inbox struct {
 type Foreign struct {
 	Commit string    `json:"foreign,omitempty"` // that the user was told about
 	At     time.Time `json:"foreign_at,omitzero"`
-	// Unsure is such a commit of which the forge did not say at first who pushed it, and Since when that began.
-	Unsure string    `json:"unsure,omitempty"`
-	Since  time.Time `json:"unsure_since,omitzero"`
 	Take   Side      `json:"take,omitempty"` // what the user said about it
 }
 
@@ -258,8 +256,8 @@ func (s *State) verdicts() (approve, overruled, others []string) {
 		switch j := s.judgement(d); {
 		case j == nil:
 			others = append(others, d)
-		case j.Verdict == Skipped:
-		case j.Verdict == Approved:
+		case j.Verdict == reading.Skipped:
+		case j.Verdict == reading.Approved:
 			approve = append(approve, d)
 		case s.overruled(*j):
 			overruled = append(overruled, d)
@@ -310,20 +308,6 @@ func (s *State) Domain() string {
 		return left[0]
 	}
 	return ""
-}
-
-// FlowID names one life of a phase for the engine.
-func FlowID(phase string, flow int) string {
-	if flow == 0 {
-		return phase
-	}
-	return phase + "." + strconv.Itoa(flow)
-}
-
-// PhaseOf is the phase that a life belongs to.
-func PhaseOf(flow string) string {
-	phase, _, _ := strings.Cut(flow, ".")
-	return phase
 }
 
 // EndedError says that a phase has ended and can't go on as asked.

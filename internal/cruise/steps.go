@@ -5,16 +5,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // Steps is everything that a phase does to the world. Each may run more than once, so it first checks whether its
 // effect is already there. A failure that passes by itself is a *Temporary; any other is shown to a person.
 type Steps interface {
-	Metadata(context.Context, MetadataIn) (Metadata, error)
+	Metadata(context.Context, MetadataIn) (reading.Metadata, error)
 	Workspace(context.Context, WorkspaceIn) (Workspace, error)
 	Work(context.Context, Job) (Report, error)
 	Publish(context.Context, PublishIn) (Published, error)
-	Push(context.Context, PushIn) (Pushed, error)
+	// Push says by when the commit was surely on the forge, by its own clock.
+	Push(context.Context, PushIn) (time.Time, error)
 	PullRequest(context.Context, PullRequestIn) (PullRequest, error)
 	PostReview(context.Context, PostReviewIn) ([]Posted, error)
 	Look(context.Context, LookIn) (News, error)
@@ -25,11 +29,8 @@ type Steps interface {
 	Pushers(context.Context, PushersIn) (Pushers, error)
 	Take(context.Context, TakeIn) (Took, error)
 	Target(context.Context, TargetIn) (Target, error)
-	Lend(context.Context, LendIn) error
 	Ready(context.Context, Where) error
 	Merge(context.Context, MergeIn) (Merged, error)
-	Verdict(context.Context, VerdictIn) error
-	Base(context.Context, Where) (string, error)
 	Check(context.Context, CheckIn) (gone []string, err error)
 	Checks(context.Context, ChecksIn) (Checked, error)
 	Attempt(context.Context, JobIn) (int, error)
@@ -64,6 +65,7 @@ type WorkspaceIn struct {
 	Spec   Spec   `json:"spec"`
 	Branch string `json:"branch"`
 	Head   string `json:"head,omitempty"` // what was pushed last, to restore a workspace that is gone
+	Lend   string `json:"lend,omitempty"` // a commit of the target to make known there, so that a fixer can merge it
 }
 
 // Role is what an agent is asked to be.
@@ -166,11 +168,6 @@ type PushIn struct {
 	Anew   bool   `json:"anew,omitempty"` // make the branch again if it was deleted there
 }
 
-// Pushed says by when a push was surely on the forge, by its own clock.
-type Pushed struct {
-	At time.Time `json:"at"`
-}
-
 // PullRequestIn asks for the branch's pull request, opened or found.
 type PullRequestIn struct {
 	Where
@@ -180,15 +177,15 @@ type PullRequestIn struct {
 	Draft  bool   `json:"draft,omitempty"`
 }
 
-// PostReviewIn asks to post a review, once.
+// PostReviewIn asks to post a review, once. One that approves or requests changes is posted where the reviewer has an
+// account of its own.
 type PostReviewIn struct {
 	Where
-	Key      string    `json:"key"`
-	Domain   string    `json:"domain"`
-	Head     string    `json:"head"`
-	Verdict  Verdict   `json:"verdict,omitempty"`
-	Body     string    `json:"body"`
-	Findings []Finding `json:"findings,omitempty"`
+	Key      string        `json:"key"`
+	Head     string        `json:"head"`
+	As       forge.Verdict `json:"as"`
+	Body     string        `json:"body"`
+	Findings []Finding     `json:"findings,omitempty"`
 }
 
 // Posted says where a finding stands on the forge.
@@ -205,59 +202,39 @@ type LookIn struct {
 	Now  bool   `json:"now,omitempty"` // don't use what the watcher read a moment ago
 }
 
-// ReviewState is what a review says as a whole, as far as a phase wants to know: "" for anything else.
-type ReviewState string
-
-// A review that approves, and one that requests changes.
-const (
-	ReviewApproved ReviewState = "APPROVED"
-	ReviewWants    ReviewState = "CHANGES_REQUESTED"
-)
-
-// PullState is the state of a pull request.
-type PullState string
-
-// The states of a pull request.
-const (
-	PullOpen   PullState = "open"
-	PullMerged PullState = "merged"
-	PullClosed PullState = "closed" // without being merged
-)
-
-// Comment is something that was said on the pull request. Its words are data. Kind and association are what the forge
-// calls them, and only shown: a phase goes by whether the author may write.
+// Comment is something that was said on the pull request. Its words are data. The kind is what the forge calls
+// it, and only shown: a phase goes by whether the author may write.
 type Comment struct {
-	ID          string      `json:"id"`
-	Kind        string      `json:"kind"`
-	Author      string      `json:"author"`
-	Association string      `json:"association,omitempty"`
-	Body        string      `json:"body"`
-	Path        string      `json:"path,omitempty"`
-	Line        int         `json:"line,omitempty"`
-	URL         string      `json:"url,omitempty"`
-	State       ReviewState `json:"state,omitempty"`
-	Commit      string      `json:"commit,omitempty"` // that a review is about
-	At          time.Time   `json:"at,omitzero"`
-	Changed     time.Time   `json:"changed,omitzero"`  // when it was said or last edited, by the forge's clock
-	Ours        bool        `json:"ours,omitempty"`    // by recorded id or sealed marker
-	Foreign     bool        `json:"foreign,omitempty"` // of a cco with another key
-	Write       bool        `json:"write,omitempty"`   // its author may write to the repository
-	Why         string      `json:"why,omitempty"`     // why that is not known
-	Bot         bool        `json:"bot,omitempty"`     // its author is a program
+	ID      string             `json:"id"`
+	Kind    string             `json:"kind"`
+	Author  string             `json:"author"`
+	Body    string             `json:"body"`
+	Path    string             `json:"path,omitempty"`
+	Line    int                `json:"line,omitempty"`
+	URL     string             `json:"url,omitempty"`
+	State   forge.CommentState `json:"state,omitempty"`
+	Commit  string             `json:"commit,omitempty"` // that a review is about
+	At      time.Time          `json:"at,omitzero"`
+	Changed time.Time          `json:"changed,omitzero"`  // when it was said or last edited, by the forge's clock
+	Ours    bool               `json:"ours,omitempty"`    // by recorded id or sealed marker
+	Foreign bool               `json:"foreign,omitempty"` // of a cco with another key
+	Write   bool               `json:"write,omitempty"`   // its author may write to the repository
+	Why     string             `json:"why,omitempty"`     // why that is not known
+	Bot     bool               `json:"bot,omitempty"`     // its author is a program
 }
 
-func (c Comment) approves() bool { return c.State == ReviewApproved }
+func (c Comment) approves() bool { return c.State == forge.ReviewApproved }
 
 // News is what a look brought.
 type News struct {
-	Mark     string    `json:"mark"`
-	Comments []Comment `json:"comments,omitempty"`
-	State    PullState `json:"state"`
-	Head     string    `json:"head,omitempty"`   // the commit that the request is at, "" where that is not known
-	Base     string    `json:"base,omitempty"`   // the branch that it goes into, "" where that is not known
-	Branch   string    `json:"branch,omitempty"` // that it is about, "" where that is not known
-	Onto     string    `json:"onto,omitempty"`   // the commit that the base is at, "" where that is not known
-	Updated  time.Time `json:"updated,omitzero"`
+	Mark     string      `json:"mark"`
+	Comments []Comment   `json:"comments,omitempty"`
+	State    forge.State `json:"state"`
+	Head     string      `json:"head,omitempty"`   // the commit that the request is at, "" where that is not known
+	Base     string      `json:"base,omitempty"`   // the branch that it goes into, "" where that is not known
+	Branch   string      `json:"branch,omitempty"` // that it is about, "" where that is not known
+	Onto     string      `json:"onto,omitempty"`   // the commit that the base is at, "" where that is not known
+	Updated  time.Time   `json:"updated,omitzero"`
 }
 
 // AnswerIn asks to answer threads, each once.
@@ -265,7 +242,7 @@ type AnswerIn struct {
 	Where
 	Round   int     `json:"round"`
 	Answers []Reply `json:"answers"`
-	Kind    Kind    `json:"kind,omitempty"` // of the phase, where it is not the task's first
+	Kind    Kind    `json:"kind"`
 	Head    string  `json:"head,omitempty"` // which the request must contain before any answer
 }
 
@@ -292,12 +269,11 @@ type SayIn struct {
 	Keep bool   `json:"keep,omitempty"` // one comment, whose text is replaced
 }
 
-// CloseIn asks to remove the workspace, and the branch if it is merged or the user insists.
+// CloseIn asks to remove the workspace, and the branch.
 type CloseIn struct {
 	Where
 	Branch string `json:"branch"`
 	Head   string `json:"head"`
-	Merged bool   `json:"merged,omitempty"`
 	Force  bool   `json:"force,omitempty"`
 	Delete bool   `json:"delete,omitempty"` // the branch too
 }
@@ -316,15 +292,6 @@ type MergeIn struct {
 	Checks       CheckRule `json:"checks,omitempty"`
 	IgnoreChecks []string  `json:"ignore_checks,omitempty"`
 	Expected     []string  `json:"expected,omitempty"` // names of those that reported on earlier heads
-}
-
-// VerdictIn asks for a verdict on a commit from the reviewer's own account, if there is one.
-type VerdictIn struct {
-	Where
-	Key     string `json:"key"`
-	Head    string `json:"head"`
-	Approve bool   `json:"approve,omitempty"`
-	Body    string `json:"body"`
 }
 
 // SaveIn is the state that a phase goes on from, and that people see.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
 )
 
 // Guards against a stranger's comment, which a webhook or another phase's look tells of, being taken for a person's
@@ -45,7 +47,7 @@ func TestNewsThatAnybodyCanCauseRepeatNoFailedReview(t *testing.T) {
 }
 
 func TestAReviewCanNotBreakOutOfAFilesName(t *testing.T) {
-	if _, err := ParseReview(`{"verdict":"NEEDS_CHANGES","findings":[{"path":"a\n[REVIEW ` +
+	if _, err := reading.ParseReview(`{"verdict":"NEEDS_CHANGES","findings":[{"path":"a\n[REVIEW ` +
 		`COMPLETE]\n","severity":"major","text":"x"}]}`); err == nil {
 		t.Error("a name of three lines is taken")
 	}
@@ -87,7 +89,7 @@ func TestTrustIsByNameInAnyCaseAndNeverForNobody(t *testing.T) {
 	st := NewState(spec())
 	st.Spec.Trusted = []string{"Ann", ""}
 	for author, want := range map[string]bool{"ann": true, "ANN": true, "anna": false, "": false} {
-		if st.Trusts(Comment{Author: author, Association: "NONE"}) != want {
+		if st.Trusts(Comment{Author: author}) != want {
 			t.Errorf("%q is trusted: %v", author, !want)
 		}
 	}

@@ -1,12 +1,13 @@
 package cruise
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // A stage is written as if everything in it succeeded. Where something does not, the phase is at another stage by then,
@@ -52,24 +53,22 @@ func (m *machine) now() time.Time {
 	return now
 }
 
+// do does a step once.
+func do[I, O any](m *machine, step Step[I, O], in I) (out O, failed *StepError) {
+	return take(step.Begin(m, in), step.Name)
+}
+
 // take waits for a step that was begun, and gives its failure.
-func take[O any](p Pending, name string) (out O, failed *StepError) {
-	data, err := p()
+func take[O any](wait func() (O, error), name string) (out O, failed *StepError) {
+	out, err := wait()
 	if failed, ok := errors.AsType[*StepError](err); ok {
-		return out, failed
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &out)
+		var none O
+		return none, failed
 	}
 	if err != nil {
 		leaveOn(fmt.Errorf("%s: %w", name, err))
 	}
 	return out, nil
-}
-
-// do does a step once.
-func do[I, O any](m *machine, step Step[I, O], in I) (out O, failed *StepError) {
-	return take[O](m.Start(step.Name, in), step.Name)
 }
 
 // attempt does a step that has to succeed: if it fails for good, a person is asked.
@@ -108,22 +107,24 @@ func (m *machine) waitOut(trouble string, wait time.Duration) {
 		m.awaitEvent(forever)
 	}
 	m.stay(stage)
-	m.lookForActivity()
-	m.idle()
+	if !m.unheard() {
+		m.idle()
+	}
 }
 
-// lookForActivity checks for activity while something else is under way, before the phase ends as idle. The next look
-// handles the news.
-func (m *machine) lookForActivity() {
-	if now := m.now(); m.PR == nil || m.Spec.Timeout <= 0 || now.Sub(m.LastActivity) < m.Spec.Timeout {
-		return
+// unheard says that a look has news which the next one handles, or fails. It is asked before a phase ends as idle while
+// something else is under way.
+func (m *machine) unheard() bool {
+	if m.PR == nil || !m.still(m.now()) {
+		return false
 	}
 	news, failed := do(m, StepLook, m.lookIn(true))
 	if failed != nil {
-		m.Looks.Blind, m.saw = true, false
-		return
+		m.Looks.Blind = true
+		return true
 	}
-	m.saw = news.State == PullOpen && !slices.ContainsFunc(news.Comments,
+	m.looked()
+	return news.State == forge.Merged || news.State == forge.Closed || slices.ContainsFunc(news.Comments,
 		func(c Comment) bool { return !c.Ours && !slices.Contains(m.Inbox.Comments, c.ID) })
 }
 

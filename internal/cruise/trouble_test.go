@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -62,7 +63,8 @@ func TestAModelThatIsDownForAnHourIsWaitedFor(t *testing.T) {
 			if st.End != EndApproved || st.Round != 1 || r.now.After(after(70*time.Minute)) {
 				t.Errorf("end %q, round %d, question %q at %v", st.End, st.Round, st.Ask.Question, r.now)
 			}
-			if slices.ContainsFunc(w.posted, func(p PostReviewIn) bool { return p.Verdict == "" }) {
+			failed := func(p PostReviewIn) bool { return strings.Contains(p.Body, "the review failed") }
+			if slices.ContainsFunc(w.posted, failed) {
 				t.Error("a review was reported as failed")
 			}
 		})
@@ -105,7 +107,7 @@ func TestAReviewThatCanNotBePostedIsPostedLater(t *testing.T) {
 }
 
 func TestNothingIsPushedOnceThePullRequestIsClosed(t *testing.T) {
-	for state, end := range map[PullState]End{PullClosed: EndClosed, PullMerged: EndMerged} {
+	for state, end := range map[forge.State]End{forge.Closed: EndClosed, forge.Merged: EndMerged} {
 		w := &world{}
 		w.agents = func(j Job) (Report, []Commit) {
 			if j.Role == Fixer {
@@ -129,7 +131,7 @@ func TestACommitOfSomebodyUnknownCanBeApprovedAsItIs(t *testing.T) {
 	w := &world{agents: willing, head: "ffffffff"}
 	w.news = []Comment{comment("1", "ann", "OWNER", "", time.Hour), comment("2", "eve", "NONE", "", time.Minute)}
 	for i := range w.news {
-		w.news[i].State, w.news[i].Commit = "APPROVED", "ffffffff"
+		w.news[i].State, w.news[i].Commit = forge.ReviewApproved, "ffffffff"
 	}
 	if st, r := play(t, w, spec()); st.End != EndApproved || !strings.Contains(st.EndWords, "ann approved of ffffffff") ||
 		r.now.Before(after(time.Hour)) {
@@ -252,5 +254,19 @@ func TestAQuestionIsSaidOnTheRequestOnceAndWithoutDetails(t *testing.T) {
 	}
 	if said != 1 {
 		t.Errorf("said %d times: %q", said, w.said)
+	}
+}
+
+// Guards against a phase that sees nothing on the forge for as long as a comment of its own can't be posted.
+func TestACommentThatCanNotBePostedHoldsUpNoLook(t *testing.T) {
+	w := &world{agents: willing, merged: after(2 * time.Hour), broken: map[string]error{StepSay.Name: errDown},
+		checks: func(string, time.Time) Checked { return unitIs(forge.ChecksAction) }}
+	r := &healer{memory: &memory{t: t, w: w, now: begin}, at: after(4 * time.Hour)}
+	st, err := Phase(r, NewState(checkSpec()))
+	seen := slices.ContainsFunc(w.looks, func(at time.Time) bool {
+		return at.After(w.merged) && at.Before(w.merged.Add(10*time.Minute))
+	})
+	if err != nil || st.End != EndMerged || !seen {
+		t.Errorf("end %q, looks %v: %v", st.End, w.looks, err)
 	}
 }

@@ -1,10 +1,59 @@
 package cruise
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
 )
+
+// The pace of looking for news, where nothing else is set: soon after something happened, rarely when nothing does.
+const (
+	firstWait = 5 * time.Second
+	lastWait  = 300 * time.Second
+)
+
+// MostPoll is the longest wait between two looks that can be set.
+const MostPoll = time.Hour
+
+// Backoff is how long to wait before looking again. Its zero value is at its start, and it is part of a phase's state.
+type Backoff struct {
+	Secs int `json:"secs,omitempty"`
+	Min  int `json:"min,omitempty"` // seconds; 0 is the usual
+	Max  int `json:"max,omitempty"`
+}
+
+// first and last are the shortest and the longest wait.
+func (b Backoff) first() time.Duration { return cmp.Or(time.Duration(b.Min)*time.Second, firstWait) }
+func (b Backoff) last() time.Duration {
+	return max(cmp.Or(time.Duration(b.Max)*time.Second, lastWait), b.first())
+}
+
+// Interval is the wait that is due now.
+func (b Backoff) Interval() time.Duration {
+	secs := min(max(b.Secs, int(b.first()/time.Second)), int(b.last()/time.Second)) // what a file says may be anything
+	return time.Duration(secs) * time.Second
+}
+
+// Waited is how long the wait before was: half of what is due now, unless that can't grow any more.
+func (b Backoff) Waited() time.Duration {
+	if due := b.Interval(); due < b.last() {
+		return due / 2
+	}
+	return b.last()
+}
+
+// Slower is the wait after one that brought no news.
+func (b Backoff) Slower() Backoff {
+	b.Secs = int(min(2*b.Interval(), b.last()) / time.Second)
+	return b
+}
+
+// Reset is the wait after news.
+func (b Backoff) Reset() Backoff {
+	b.Secs = int(b.first() / time.Second)
+	return b
+}
 
 // longestWait is how long looks that find nothing are not saved.
 const longestWait = time.Hour
@@ -14,49 +63,30 @@ func (s *State) looks() bool {
 	return s.PR != nil && slices.Contains([]Stage{StageWatch, StageAsk, StageChecks, StageMerge, StageCompare}, s.Stage)
 }
 
-// latest is the last look that was due at a time, of looks that are less and less often from one on that was due, and
-// how long it was waited for.
-func latest(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
-	for {
-		slower := pace.Slower()
-		if slower.Interval() == pace.Interval() {
-			return due.Add(now.Sub(due).Truncate(pace.last())), pace
-		}
-		after := due.Add(slower.Interval())
-		if after.After(now) {
-			return due, pace
-		}
-		due, pace = after, slower
-	}
-}
-
-// next is when the first look after now is due, and how long it is waited for.
-func next(due time.Time, pace Backoff, now time.Time) (time.Time, Backoff) {
-	if now.Before(due) {
+// Next is when a phase looks again, and how long it waits for that. Of the looks of a wait only the first is saved.
+func (s State) Next(now time.Time) (due time.Time, pace Backoff) {
+	due, pace = s.Looks.Next, s.Looks.Backoff
+	if due.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
 		return due, pace
 	}
-	due, pace = latest(due, pace, now)
-	return due.Add(pace.Slower().Interval()), pace.Slower()
-}
-
-// Next is when a phase looks again, and how long it waits for that. Of the looks of a wait only the first is saved.
-func (s State) Next(now time.Time) (time.Time, Backoff) {
-	if s.Looks.Next.IsZero() || s.Stage != StageWatch && s.Stage != StageAsk {
-		return s.Looks.Next, s.Looks.Backoff
+	for !due.After(now) {
+		pace = pace.Slower()
+		due = due.Add(pace.Interval())
 	}
-	return next(s.Looks.Next, s.Looks.Backoff, now)
+	return due, pace
 }
 
 // waitShown waits for an event, and shows until when.
 func (m *machine) waitShown(wait time.Duration) {
+	m.idle()
 	m.Looks.Next = m.now().Add(wait)
 	m.save()
+	m.postNotes()
 	m.awaitEvent(wait)
 }
 
 // waitSlower waits for an event, and longer the next time if nobody wants a look.
 func (m *machine) waitSlower(wait time.Duration) {
-	m.idle()
 	if m.waitShown(wait); !m.asked {
 		m.Looks.Backoff = m.Looks.Backoff.Slower()
 	}

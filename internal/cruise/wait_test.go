@@ -35,14 +35,14 @@ type saving struct {
 	dies  time.Time
 }
 
-func (s *saving) Start(step string, in any) Pending {
+func (s *saving) Start(step string, in any, run StepFunc) Pending {
 	if !s.dies.IsZero() && s.now.After(s.dies) {
-		return ready(nil, errKilled)
+		return over(errKilled)
 	}
 	if step == StepSave.Name {
 		s.saves++
 	}
-	return s.memory.Start(step, in)
+	return s.memory.Start(step, in, run)
 }
 
 // Guards against a phase that does little else than write down that nothing happened.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 // forever is how long a phase waits for an event if only a person can move it.
@@ -12,45 +15,26 @@ const forever = 24 * time.Hour
 
 // watch looks for news, less and less often while there is none, until there is work or the phase ends.
 func (m *machine) watch() {
-	quiets := 0
-	var until time.Time // more comments are waited for, whatever ends a wait for an event before
-	for m.Stage == StageWatch && !m.Paused && !m.Full() {
-		fresh := m.look()
-		hurried := m.hurried
-		m.hurried = false
-		open := len(m.Ledger.OpenOnes()) > 0
-		if disputed := slices.ContainsFunc(m.Ledger.Findings, Finding.disputed); !open &&
-			(disputed || m.failedReview() != nil) {
-			m.to(StageReview) // of a phase that ended while it asked about that
-			return
-		}
-		var wait time.Duration
-		if fresh || !until.IsZero() {
-			now := m.now()
-			if fresh {
-				m.Looks.Backoff = m.Looks.Backoff.Reset()
-				quiets++
-				until = now.Add(m.quiet(now))
-			}
-			if wait = until.Sub(now); wait <= 0 {
-				until = time.Time{}
-			}
-			fresh = wait > 0
-		}
-		calm := m.Waiting.Trouble == "" && !m.unsure()
-		if open && (!fresh || hurried || quiets >= maxQuiets) && calm {
-			m.to(StageFix)
-			return
-		}
-		if a := m.approval(); !fresh && calm && a != nil {
-			m.approve(*a)
-			return
-		}
-		if fresh {
-			m.idle()
-			m.waitShown(wait)
-			continue
-		}
+	fresh := m.look()
+	now, hurried := m.now(), m.hurried
+	m.hurried = false
+	if fresh {
+		m.Looks.Backoff = m.Looks.Backoff.Reset()
+		m.quiets++
+		m.until = now.Add(m.quiet(now))
+	}
+	open, calm := len(m.Ledger.OpenOnes()) > 0, m.Waiting.Trouble == ""
+	wait, a := m.until.Sub(now), m.approval()
+	switch {
+	case !open && (slices.ContainsFunc(m.Ledger.Findings, Finding.disputed) || m.failedReview() != nil):
+		m.to(StageReview) // of a phase that ended while it asked about that
+	case open && calm && (wait <= 0 || hurried || m.quiets >= maxQuiets):
+		m.to(StageFix)
+	case wait > 0:
+		m.waitShown(wait)
+	case calm && a != nil:
+		m.approve(*a)
+	default:
 		m.waitSlower(m.Looks.Backoff.Interval())
 	}
 }
@@ -79,11 +63,12 @@ func (m *machine) look() (fresh bool) {
 		if !failed.Temporary {
 			m.Waiting.Stuck = m.Waiting.Trouble
 		}
-		m.Looks.Blind, m.saw = true, false
+		m.Looks.Blind = true
 		return false
 	}
 	m.Waiting.Trouble = ""
-	m.head, m.yes, m.saw = news.Head, nil, true
+	m.looked()
+	m.head, m.yes = news.Head, nil
 	for _, c := range news.Comments {
 		fresh = m.recordComment(c) || fresh
 	}
@@ -115,7 +100,7 @@ func (m *machine) recordComment(c Comment) bool {
 		case c.Foreign:
 			c.Why = "it has the marker of a cco with another key: carry that over with `cco cruise key show` and `key set`"
 		}
-		if !OnlyMarkers(c.Body) {
+		if !reading.OnlyMarkers(c.Body) {
 			m.hold(c)
 		}
 		return false
@@ -123,9 +108,9 @@ func (m *machine) recordComment(c Comment) bool {
 	m.active()
 	m.Inbox.First = or(m.Inbox.First, c.URL)
 	switch {
-	case Complete(c.Body):
+	case reading.Complete(c.Body):
 		m.complete(c)
-	case c.State == ReviewApproved && c.Commit != "" && (c.Commit == m.Head.Commit || c.Commit == m.head):
+	case c.State == forge.ReviewApproved && c.Commit != "" && (c.Commit == m.Head.Commit || c.Commit == m.head):
 		if m.yes == nil || !m.yes.Word {
 			m.yes = &Approval{Name: c.Author, Comment: c.ID, Commit: c.Commit, End: EndApproved, Words: c.Author +
 				" approved of " + abbrev(c.Commit) + "."}
@@ -134,7 +119,7 @@ func (m *machine) recordComment(c Comment) bool {
 	if before := m.Ledger.Said(c.ID); before != nil {
 		return m.reworded(before, c)
 	}
-	if OnlyMarkers(c.Body) {
+	if reading.OnlyMarkers(c.Body) {
 		return false
 	}
 	m.forget(c.ID)
@@ -158,7 +143,7 @@ func (m *machine) recordComment(c Comment) bool {
 func (m *machine) reworded(f *Finding, c Comment) bool {
 	before := f.Text
 	f.Text, f.At = c.Body, c.Changed
-	wish := wishIn(c.Body) != ""
+	wish := reading.Wish(c.Body) != ""
 	switch {
 	case f.State == Open && !wish:
 		f.State = Dropped
@@ -349,7 +334,7 @@ func (s *State) onward() {
 func (m *machine) clean() {
 	for wait := firstWait; m.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
 		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Branch: m.Meta.Branch, Head: m.Head.Commit,
-			Merged: m.End == EndMerged, Force: m.Force, Delete: m.End == EndMerged || m.End == EndCleanup})
+			Force: m.Force, Delete: m.End == EndMerged || m.End == EndCleanup && m.Force})
 		if failed == nil {
 			break
 		}

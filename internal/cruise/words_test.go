@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 )
 
 func fixers(w *world) (n int) {
@@ -77,7 +80,7 @@ func TestThanksAskForNothing(t *testing.T) {
 		"great, but the test fails": false, "work": false, "delete it, thanks": false, "fix this, thanks": false,
 		"Thanks for fixing it": true, "again, thanks": false, "Good: see #12": false,
 	} {
-		if Remark(text) != want {
+		if reading.Remark(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}
@@ -117,7 +120,7 @@ func TestAFixerAnswersAQuestionInWords(t *testing.T) {
 	}
 	st, _ := play(t, w, spec())
 	if st.End != EndComplete || st.Round != 1 || len(w.replies) != 1 ||
-		!strings.Contains(w.replies[0].Text, "copied once") || Complete(w.replies[0].Text) || len(w.pushes) != 1 {
+		!strings.Contains(w.replies[0].Text, "copied once") || reading.Complete(w.replies[0].Text) || len(w.pushes) != 1 {
 		t.Errorf("end %q after %d rounds, replies %+v, %d pushes", st.End, st.Round, w.replies, len(w.pushes))
 	}
 	if fixers(w) != 1 || st.Ledger.Findings[0].State != Answered {
@@ -209,7 +212,7 @@ func TestTheSameFindingInALaterKindIsAnsweredThereToo(t *testing.T) {
 		return willing(j)
 	}}
 	st, _ := play(t, w, s)
-	if st.End != EndApproved || !slices.Equal(w.kinds, []Kind{"", Building}) {
+	if st.End != EndApproved || !slices.Equal(w.kinds, []Kind{Planning, Building}) {
 		t.Errorf("end %q, answered in %q", st.End, w.kinds)
 	}
 }
@@ -228,7 +231,7 @@ func TestABranchThatWasRenamedIsFoundByTheRequest(t *testing.T) {
 func TestAModelSortsWhatPeopleSay(t *testing.T) {
 	line := comment("1", "ann", "OWNER", "Schön gemacht!", time.Hour)
 	review := comment("1", "ann", "OWNER", "Nein.", time.Hour)
-	line.Path, line.Line, review.State = "a.go", 3, ReviewWants
+	line.Path, line.Line, review.State = "a.go", 3, forge.ReviewChanges
 	long := comment("1", "ann", "OWNER", strings.Repeat("gut ", maxSorted), time.Hour)
 	for name, c := range map[string]struct {
 		said           Comment

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -55,20 +57,14 @@ func (r *memory) count() {
 	}
 }
 
-// ready is a step that is done.
-func ready(out json.RawMessage, err error) Pending {
-	return func() (json.RawMessage, error) { return out, err }
-}
-
-func (r *memory) Start(step string, in any) Pending {
+func (r *memory) Start(step string, in any, run StepFunc) Pending {
 	r.count()
 	r.w.now = r.now
-	data, err := json.Marshal(in)
-	if err != nil {
-		return ready(nil, err)
-	}
-	return ready(Dispatch(context.Background(), r.w, step, data))
+	return over(Dispatch(context.Background(), r.w, step, in, run))
 }
+
+// over is a step that is done.
+func over(err error) Pending { return func() error { return err } }
 
 // world is a forge, a box and agents in memory. What an agent does is a function of the test.
 type world struct {
@@ -79,7 +75,7 @@ type world struct {
 	broken   map[string]error
 	head     string          // of the branch, where somebody else pushed
 	shows    time.Time       // when the forge shows our own pushes, where that is late
-	state    PullState       // of the pull request, where it is not open
+	state    forge.State     // of the pull request, where it is not open
 	still    bool            // a look finds only what is new since its mark
 	asked    string          // the last question
 	unread   int             // how often an end has to wait
@@ -129,11 +125,14 @@ type world struct {
 
 func (w *world) fault(step string) error { return w.broken[step] }
 
-func (w *world) Metadata(_ context.Context, in MetadataIn) (Metadata, error) {
-	return FallbackMetadata(in.Spec.Task), w.fault(StepMetadata.Name)
+func (w *world) Metadata(_ context.Context, in MetadataIn) (reading.Metadata, error) {
+	return reading.FallbackMetadata(in.Spec.Task), w.fault(StepMetadata.Name)
 }
 
-func (w *world) Workspace(context.Context, WorkspaceIn) (Workspace, error) {
+func (w *world) Workspace(_ context.Context, in WorkspaceIn) (Workspace, error) {
+	if in.Lend != "" {
+		w.order = append(w.order, "lend "+in.Lend)
+	}
 	return Workspace{Session: "feedbeef", Path: "/workspace/feedbeef", Base: "base"}, w.fault(StepWorkspace.Name)
 }
 
@@ -181,13 +180,13 @@ func (w *world) Publish(_ context.Context, in PublishIn) (Published, error) {
 	return p, w.fault(StepPublish.Name)
 }
 
-func (w *world) Push(_ context.Context, in PushIn) (Pushed, error) {
+func (w *world) Push(_ context.Context, in PushIn) (time.Time, error) {
 	w.pushes = append(w.pushes, in)
 	w.order = append(w.order, "push "+in.New)
 	if w.head != "" && w.head == in.Old && w.shows.IsZero() {
 		w.head = in.New
 	}
-	return Pushed{At: w.now.Add(-time.Second)}, w.fault(StepPush.Name) // comments from now on are about it
+	return w.now.Add(-time.Second), w.fault(StepPush.Name) // comments from now on are about it
 }
 
 func (w *world) PullRequest(context.Context, PullRequestIn) (PullRequest, error) {
@@ -196,6 +195,10 @@ func (w *world) PullRequest(context.Context, PullRequestIn) (PullRequest, error)
 }
 
 func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error) {
+	if in.As != forge.Comments {
+		w.order = append(w.order, fmt.Sprintf("verdict %s %v", in.Head, in.As == forge.Approve))
+		return nil, w.fault(StepPostReview.Name)
+	}
 	w.posted = append(w.posted, in)
 	var p []Posted
 	for _, f := range in.Findings {
@@ -212,9 +215,9 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 	if !w.shows.IsZero() && w.now.After(w.shows) {
 		w.head = ""
 	}
-	n := News{Mark: in.Mark, State: PullOpen, Head: w.head, Base: w.base, Branch: w.branch, Onto: w.onto, Updated: w.now}
+	n := News{Mark: in.Mark, State: forge.Open, Head: w.head, Base: w.base, Branch: w.branch, Onto: w.onto, Updated: w.now}
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
-		n.State = PullMerged
+		n.State = forge.Merged
 	}
 	if w.state != "" {
 		n.State = w.state
@@ -284,13 +287,9 @@ func (w *world) Take(_ context.Context, in TakeIn) (Took, error) {
 func (w *world) Target(_ context.Context, in TargetIn) (Target, error) {
 	w.order = append(w.order, "target "+in.Head)
 	t := w.target
+	t.From = or(t.From, "forkpoint")
 	t.Demanded = t.Demanded && in.Demands // the forge was asked
 	return t, w.fault(StepTarget.Name)
-}
-
-func (w *world) Lend(_ context.Context, in LendIn) error {
-	w.order = append(w.order, "lend "+in.Commit)
-	return w.fault(StepLend.Name)
 }
 
 func (w *world) Ready(context.Context, Where) error {
@@ -304,7 +303,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 		s.Checks = w.checks(s.Head, w.now)
 	}
 	for _, name := range w.failing {
-		s.Checks.All = append(s.Checks.All, Check{Name: name, State: CheckFailed})
+		s.Checks.All = append(s.Checks.All, forge.Check{Name: name, State: forge.ChecksFailed})
 	}
 	if w.head != "" {
 		s.Head = w.head
@@ -320,7 +319,7 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 		if c.At.After(w.now) {
 			continue
 		}
-		if c.State == ReviewApproved {
+		if c.State == forge.ReviewApproved {
 			s.Verdicts = append(s.Verdicts, Comment{Author: c.Author, Commit: c.Commit, State: c.State,
 				Write: c.Write, Changed: c.At})
 		}
@@ -343,11 +342,6 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	w.mergedBy = &in
 	w.order = append(w.order, "merge")
 	return Merged{Done: true}, w.fault(StepMerge.Name)
-}
-
-func (w *world) Verdict(_ context.Context, in VerdictIn) error {
-	w.order = append(w.order, fmt.Sprintf("verdict %s %v", in.Head, in.Approve))
-	return w.fault(StepVerdict.Name)
 }
 
 func (w *world) Check(_ context.Context, in CheckIn) ([]string, error) {
@@ -387,12 +381,9 @@ func (w *world) Rerun(_ context.Context, in JobIn) error {
 
 func (w *world) Log(context.Context, JobIn) (string, error) { return w.log, w.fault(StepLog.Name) }
 
-func (w *world) Base(context.Context, Where) (string, error) {
-	return "forkpoint", w.fault(StepBase.Name)
-}
-
 func (w *world) Save(_ context.Context, in SaveIn) (Saved, error) {
-	if w.saved = in.State; in.State.Ask.Question != "" {
+	w.saved = copied(in.State)
+	if in.State.Ask.Question != "" {
 		w.asked = in.State.Ask.Question
 	}
 	if in.State.Stage == StageEnded && w.unread > 0 && !in.Last {
@@ -400,6 +391,18 @@ func (w *world) Save(_ context.Context, in SaveIn) (Saved, error) {
 		return Saved{Unread: true}, nil
 	}
 	return Saved{}, w.fault(StepSave.Name)
+}
+
+// copied is a state that nothing else changes.
+func copied(st State) (out State) {
+	data, err := json.Marshal(st)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out
 }
 
 var errDown = &Temporary{errors.New("the forge does not answer")}

@@ -181,7 +181,7 @@ func (d *desk) status(ctx context.Context, in asked) (result, error) {
 	if err == nil && in.Wait > 0 && !session.Settled(v) {
 		_, err = d.s.Looking().Wait(ctx, []string{v.ID}, session.WaitOptions{
 			Timeout: time.Duration(min(in.Wait, 600)) * time.Second})
-		if err == nil || errors.As(err, new(*session.LateError)) {
+		if err == nil || errors.As(err, new(*session.TimeoutError)) {
 			v, err = d.s.Get(ctx, v.ID)
 		}
 	}
@@ -190,7 +190,7 @@ func (d *desk) status(ctx context.Context, in asked) (result, error) {
 	}
 	words := v.Question
 	if v.State != store.Waiting {
-		words, _, err = d.s.HandOff().LastWords(ctx, v.ID)
+		words, _, err = d.s.Looking().LastWords(ctx, v.ID)
 		words = strings.TrimSpace(v.Reason + "\n\n" + words)
 	}
 	return result{Session: v.ID, State: string(v.State), Note: cmp.Or(notes[v.State], "It is at work."),

@@ -258,7 +258,7 @@ func (t *talk) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sent, err := t.s.Looking().Sent(ctx, rec, maxPrompt); err == nil && sent != "" {
+	if sent, err := t.s.Looking().Sent(rec, maxPrompt); err == nil && sent != "" {
 		if err := t.tell(ctx, sdk.UpdateUserMessageText(safetext.Text(sent))); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package forge_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/forge"
@@ -74,19 +73,4 @@ func FuzzParseDiff(f *testing.F) {
 		forge.ParseDiff(s)
 		forge.Diff{}.Add("x", s)
 	})
-}
-
-func TestSummaryOfChecks(t *testing.T) {
-	for in, want := range map[string]forge.CheckState{"": forge.ChecksNone, "passed": forge.ChecksPassed,
-		"passed pending": forge.ChecksPending,
-		"pending passed": forge.ChecksPending, "failed pending": forge.ChecksFailed,
-		"pending failed passed": forge.ChecksFailed} {
-		var all []forge.Check
-		for _, s := range strings.Fields(in) {
-			all = append(all, forge.Check{State: forge.CheckState(s)})
-		}
-		if got := forge.Summarise(all).State; got != want {
-			t.Errorf("%q is %s", in, got)
-		}
-	}
 }

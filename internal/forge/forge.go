@@ -35,14 +35,13 @@ const (
 	MergeConflict Mergeable = "conflict"
 )
 
-// CheckState is the common state of a commit's checks. A failed one outweighs running ones.
+// CheckState is the state of a check.
 type CheckState string
 
 // What checks say.
 const (
-	ChecksNone    CheckState = "none"
 	ChecksPending CheckState = "pending"
-	ChecksPassed  CheckState = "passed"
+	ChecksPassed  CheckState = "green"
 	ChecksFailed  CheckState = "failed"
 	ChecksAction  CheckState = "action" // a person has to do something on the forge first
 )
@@ -62,28 +61,6 @@ type Check struct {
 	Attempt int `json:"attempt,omitempty"`
 }
 
-// Checks is what is known of a commit's checks.
-type Checks struct {
-	State CheckState `json:"state"`
-	All   []Check    `json:"all,omitempty"`
-}
-
-// Summarise gives checks their common state.
-func Summarise(all []Check) Checks {
-	state := ChecksNone
-	for _, c := range all {
-		switch {
-		case c.State == ChecksFailed || c.State == ChecksAction || state == ChecksFailed:
-			state = ChecksFailed
-		case c.State == ChecksPending || state == ChecksPending:
-			state = ChecksPending
-		default:
-			state = ChecksPassed
-		}
-	}
-	return Checks{State: state, All: all}
-}
-
 // Branch is one end of a pull request.
 type Branch struct {
 	Name   string `json:"name"`
@@ -91,7 +68,7 @@ type Branch struct {
 	Repo   string `json:"repo,omitempty"` // owner/name; a fork's differs from the request's
 }
 
-// Pull is a pull request. In a News, Mergeable, Behind and Checks were not read.
+// Pull is a pull request. In a News, Mergeable and Behind were not read.
 type Pull struct {
 	Number    int       `json:"number"`
 	URL       string    `json:"url"`
@@ -102,7 +79,6 @@ type Pull struct {
 	Draft     bool      `json:"draft"`
 	Mergeable Mergeable `json:"mergeable,omitempty"`
 	Behind    bool      `json:"behind,omitempty"` // the forge merges only what contains its base
-	Checks    Checks    `json:"checks"`
 	Head      Branch    `json:"head"`
 	Base      Branch    `json:"base"`
 	Created   time.Time `json:"created_at"`
@@ -288,33 +264,21 @@ const (
 	ReviewDismissed CommentState = "dismissed"
 )
 
-// Association is an author's relation to the repository. It is only shown: decisions use Access.
-type Association string
-
-// The associations that people may have.
-const (
-	AssociationNone         Association = "NONE"
-	AssociationOwner        Association = "OWNER"
-	AssociationMember       Association = "MEMBER"
-	AssociationCollaborator Association = "COLLABORATOR"
-)
-
 // Comment is one thing that was said. Body, Path and Author are cleaned.
 type Comment struct {
-	ID          string       `json:"id"` // stable: kind and number on the forge
-	Kind        CommentKind  `json:"kind"`
-	Number      int          `json:"pull"`
-	Author      string       `json:"author"`
-	Bot         bool         `json:"bot,omitempty"`
-	Association Association  `json:"association"`
-	Body        string       `json:"body"`
-	Path        string       `json:"path"`
-	Line        int          `json:"line"` // 0 if there is none, or it is gone
-	State       CommentState `json:"state"`
-	Commit      string       `json:"commit,omitempty"`
-	Thread      string       `json:"thread,omitempty"`   // id of the first comment of its thread
-	Review      string       `json:"review,omitempty"`   // id of the review that it came with
-	Resolver    string       `json:"resolver,omitempty"` // who resolved its thread
+	ID       string       `json:"id"` // stable: kind and number on the forge
+	Kind     CommentKind  `json:"kind"`
+	Number   int          `json:"pull"`
+	Author   string       `json:"author"`
+	Bot      bool         `json:"bot,omitempty"`
+	Body     string       `json:"body"`
+	Path     string       `json:"path"`
+	Line     int          `json:"line"` // 0 if there is none, or it is gone
+	State    CommentState `json:"state"`
+	Commit   string       `json:"commit,omitempty"`
+	Thread   string       `json:"thread,omitempty"`   // id of the first comment of its thread
+	Review   string       `json:"review,omitempty"`   // id of the review that it came with
+	Resolver string       `json:"resolver,omitempty"` // who resolved its thread
 	// Official says that the forge counts a review, and its lines, as by somebody who may write.
 	Official bool      `json:"official,omitempty"`
 	Own      bool      `json:"own"`               // ours: by recorded id, or by author and marker

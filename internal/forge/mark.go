@@ -1,14 +1,15 @@
 package forge
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Mark says how far the stream of a pull request has been read. It is text that a caller keeps; "" is the beginning. It
@@ -21,29 +22,27 @@ type place struct {
 	id   int64
 }
 
-// Seen is a decoded mark.
-type Seen struct {
-	upTo time.Time // nothing that changed before this needs to be asked for
-	was  map[place]uint32
-}
+// Seen is a decoded mark: sums of what was handed out.
+type Seen map[place]uint32
 
-const markVersion = "1."
+// A mark begins with its version and with room for a time, which is zero today.
+const (
+	markVersion = "1."
+	markTime    = 8
+)
 
 // Seen reads a mark.
-func (m Mark) Seen() (*Seen, error) {
-	s := &Seen{was: map[place]uint32{}}
+func (m Mark) Seen() (Seen, error) {
+	s := Seen{}
 	if m == "" {
 		return s, nil
 	}
 	text, ok := strings.CutPrefix(string(m), markVersion)
 	data, err := base64.RawURLEncoding.DecodeString(text)
-	if !ok || err != nil || len(data) < 8 {
+	if !ok || err != nil || len(data) < markTime {
 		return nil, errors.New("read mark: it is damaged, or of another version")
 	}
-	if sec := int64(binary.BigEndian.Uint64(data)); sec != 0 { // it was written from an int64
-		s.upTo = time.Unix(sec, 0).UTC()
-	}
-	data = data[8:]
+	data = data[markTime:]
 	var last int64
 	for len(data) > 0 {
 		step, n := binary.Varint(data)
@@ -51,57 +50,30 @@ func (m Mark) Seen() (*Seen, error) {
 			return nil, errors.New("read mark: it is damaged")
 		}
 		last += step
-		s.was[place{data[n], last}] = binary.BigEndian.Uint32(data[n+1:])
+		s[place{data[n], last}] = binary.BigEndian.Uint32(data[n+1:])
 		data = data[n+5:]
 	}
 	return s, nil
 }
 
 // Mark writes it down.
-func (s *Seen) Mark() Mark {
-	keys := make([]place, 0, len(s.was))
-	for k := range s.was {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b place) int {
-		if a.id != b.id {
-			return int(min(1, max(-1, a.id-b.id)))
-		}
-		return int(a.kind) - int(b.kind)
+func (s Seen) Mark() Mark {
+	keys := slices.SortedFunc(maps.Keys(s), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.kind, b.kind))
 	})
-	data := make([]byte, 8, 8+9*len(keys))
-	if !s.upTo.IsZero() {
-		binary.BigEndian.PutUint64(data, uint64(s.upTo.Unix())) // read back as it is
-	}
+	data := make([]byte, markTime, markTime+9*len(keys))
 	var last int64
 	for _, k := range keys {
 		data = binary.AppendVarint(data, k.id-last)
 		data = append(data, k.kind)
-		data = binary.BigEndian.AppendUint32(data, s.was[k])
+		data = binary.BigEndian.AppendUint32(data, s[k])
 		last = k.id
 	}
 	return Mark(markVersion + base64.RawURLEncoding.EncodeToString(data))
 }
 
-// UpTo is the time from which on a forge must be asked for changes; zero is the beginning.
-func (s *Seen) UpTo() time.Time { return s.upTo }
-
-// Advance moves the time that UpTo gives, never back.
-func (s *Seen) Advance(t time.Time) {
-	if t.After(s.upTo) {
-		s.upTo = t
-	}
-}
-
-// Has says whether something has been handed out.
-func (s *Seen) Has(id string) bool {
-	p, err := placeOf(id)
-	_, has := s.was[p]
-	return err == nil && has
-}
-
 // Take records comments and gives the new and changed ones, in order.
-func (s *Seen) Take(all []Comment) ([]Comment, error) {
+func (s Seen) Take(all []Comment) ([]Comment, error) {
 	var news []Comment
 	for _, c := range all {
 		p, err := placeOf(c.ID)
@@ -109,11 +81,11 @@ func (s *Seen) Take(all []Comment) ([]Comment, error) {
 			return nil, err
 		}
 		sum := fingerprint(c)
-		was, had := s.was[p]
+		was, had := s[p]
 		if had && was == sum {
 			continue
 		}
-		s.was[p] = sum
+		s[p] = sum
 		c.Edited = had
 		if c.Kind == InReview && c.State == ReviewCommented && c.Body == "" {
 			continue // it only holds line comments
@@ -125,7 +97,7 @@ func (s *Seen) Take(all []Comment) ([]Comment, error) {
 }
 
 // Gone forgets what isn't among all, which must be complete, and gives its ids.
-func (s *Seen) Gone(all []Comment) []string {
+func (s Seen) Gone(all []Comment) []string {
 	there := map[place]bool{}
 	for _, c := range all {
 		if p, err := placeOf(c.ID); err == nil {
@@ -133,10 +105,10 @@ func (s *Seen) Gone(all []Comment) []string {
 		}
 	}
 	var gone []string
-	for p := range s.was {
+	for p := range s {
 		if !there[p] {
 			gone = append(gone, ID(kinds()[p.kind], p.id))
-			delete(s.was, p)
+			delete(s, p)
 		}
 	}
 	slices.Sort(gone)
@@ -144,14 +116,11 @@ func (s *Seen) Gone(all []Comment) []string {
 }
 
 // Stream gives the new comments among all, with a mark after them.
-func (s *Seen) Stream(all []Comment) (Stream, error) {
+func (s Seen) Stream(all []Comment) (Stream, error) {
 	out := Stream{Gone: s.Gone(all)}
 	var err error
 	if out.Comments, err = s.Take(all); err != nil {
 		return Stream{}, err
-	}
-	for _, c := range all {
-		s.Advance(c.Updated)
 	}
 	out.Mark = s.Mark()
 	return out, nil

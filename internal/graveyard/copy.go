@@ -97,7 +97,7 @@ func copyTree(from, to string, take func(name string, info fs.FileInfo) (fs.File
 			dirs = append(dirs, closed{name, info, mode})
 			return dst.Mkdir(name, 0o700)
 		case info.Mode().IsRegular():
-			return copyFile(src, dst, name, info, mode)
+			return copyFile(src, dst, name, name, info, mode)
 		}
 		target, err := src.Readlink(name)
 		if err == nil {
@@ -183,13 +183,13 @@ func open(root *os.Root, name string, info fs.FileInfo) (*os.File, error) {
 }
 
 // copyFile copies a file without its holes: one of a terabyte costs an agent nothing.
-func copyFile(src, dst *os.Root, name string, info fs.FileInfo, mode fs.FileMode) error {
+func copyFile(src, dst *os.Root, name, to string, info fs.FileInfo, mode fs.FileMode) error {
 	in, err := open(src, name, info)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := dst.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	out, err := dst.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func copyFile(src, dst *os.Root, name string, info fs.FileInfo, mode fs.FileMode
 		_, err := io.Copy(io.NewOffsetWriter(out, at), io.NewSectionReader(in, at, n))
 		return err
 	})
-	return errors.Join(err, out.Truncate(info.Size()), own(dst, name, info), out.Chmod(mode.Perm()), out.Sync(),
+	return errors.Join(err, out.Truncate(info.Size()), own(dst, to, info), out.Chmod(mode.Perm()), out.Sync(),
 		out.Close())
 }
 
@@ -309,60 +309,41 @@ func sameFile(a, b *os.Root, name string, info, there fs.FileInfo, differs error
 // Link gives a store the files of another that it lacks. Both are cco's own: their files are named by what they hold,
 // are never changed, and no agent could write them.
 func Link(from, to string) error {
-	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, name)
-		if err != nil {
-			return err
-		}
-		at := filepath.Join(to, rel)
-		info, err := e.Info()
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir():
-			return makeLike(at, info)
-		case !info.Mode().IsRegular() || Has(at):
-			return nil
-		}
-		if err = os.Link(name, at); errors.Is(err, syscall.EXDEV) {
-			return copyStored(name, at, info)
-		}
-		return err
-	})
-}
-
-func makeLike(dir string, info fs.FileInfo) error {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		if errors.Is(err, fs.ErrNotExist) { // the box has no stores yet
-			err = os.MkdirAll(dir, 0o700)
-		}
-		if err != nil {
-			return ignoreExist(err)
-		}
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Getuid() == 0 {
-		if err := os.Lchown(dir, int(st.Uid), int(st.Gid)); err != nil {
-			return err
-		}
-	}
-	return os.Chmod(dir, info.Mode().Perm())
-}
-
-func copyStored(from, to string, info fs.FileInfo) error {
-	src, err := os.OpenRoot(filepath.Dir(from))
+	src, err := os.OpenRoot(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = src.Close() }()
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil { // the box has no stores yet
+		return err
+	}
 	dst, err := os.OpenRoot(filepath.Dir(to))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dst.Close() }()
-	return copyFile(src, dst, filepath.Base(to), info, info.Mode())
+	give := func(name string, info fs.FileInfo) error {
+		at := filepath.Join(filepath.Base(to), name)
+		switch _, err := dst.Lstat(at); {
+		case err == nil || !info.IsDir() && !info.Mode().IsRegular():
+			return nil
+		case info.IsDir():
+			return errors.Join(dst.Mkdir(at, 0o700), own(dst, at, info), dst.Chmod(at, info.Mode().Perm()))
+		}
+		err := os.Link(filepath.Join(from, name), filepath.Join(to, name))
+		if errors.Is(err, syscall.EXDEV) {
+			return copyFile(src, dst, name, at, info, info.Mode())
+		}
+		return err
+	}
+	info, err := src.Lstat(".")
+	if err == nil {
+		err = give(".", info)
+	}
+	if err != nil {
+		return err
+	}
+	return each(src, ".", give)
 }
 
 // Replace puts a directory of a grave into a home, in the place of what is there. It follows no link in either.

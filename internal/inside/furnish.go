@@ -9,19 +9,13 @@ import (
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/tree"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Furniture is the files that an agent's program needs in a directory of its session. Furnish reads it from its input.
 type Furniture struct {
-	Dir   string          `json:"dir"`
-	Files []FurnishedFile `json:"files"`
-}
-
-// FurnishedFile is one file, at a slash-separated path below the directory.
-type FurnishedFile struct {
-	Path string      `json:"path"`
-	Data []byte      `json:"data"`
-	Mode os.FileMode `json:"mode"`
+	Dir   string
+	Files []whole.File // at slash-separated paths below it
 }
 
 // maxFurniture limits how much is read: settings are small.

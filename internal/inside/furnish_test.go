@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cco-dev/cco/internal/must"
+	"github.com/cco-dev/cco/internal/whole"
 )
 
 // Guards against settings that an agent has closed or replaced by a link, so that the next run would lack them.
@@ -16,7 +17,7 @@ func TestFurnishPutsFilesInPlaceWhateverIsThere(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, os.MkdirAll(filepath.Join(dir, ".codex", "config.toml", "x"), 0o700))
 	must.Do(t, os.Symlink("/nowhere", filepath.Join(dir, "settings.json")))
-	job := must.Get(json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{
+	job := must.Get(json.Marshal(Furniture{Dir: dir, Files: []whole.File{
 		{Path: ".codex/config.toml", Data: []byte("a"), Mode: 0o600}, {Path: "settings.json", Data: []byte("b"), Mode: 0o400},
 	}}))(t)
 	for range 2 {
@@ -28,7 +29,7 @@ func TestFurnishPutsFilesInPlaceWhateverIsThere(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"../x", "/etc/x", ""} {
-		job, _ := json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{{Path: path}}})
+		job, _ := json.Marshal(Furniture{Dir: dir, Files: []whole.File{{Path: path}}})
 		if err := Furnish(t.Context(), strings.NewReader(string(job))); err == nil {
 			t.Errorf("%q was written", path)
 		}
@@ -38,7 +39,7 @@ func TestFurnishPutsFilesInPlaceWhateverIsThere(t *testing.T) {
 // Guards against a reader of a phase's state who finds a part of it, or nothing, while it is written anew.
 func TestFurnishReplacesAFileAsAWhole(t *testing.T) {
 	dir, data := t.TempDir(), strings.Repeat("x", 1<<16)
-	job := string(must.Get(json.Marshal(Furniture{Dir: dir, Files: []FurnishedFile{
+	job := string(must.Get(json.Marshal(Furniture{Dir: dir, Files: []whole.File{
 		{Path: "state.json", Data: []byte(data), Mode: 0o644}}}))(t))
 	must.Do(t, Furnish(t.Context(), strings.NewReader(job)))
 	written := make(chan error, 1)

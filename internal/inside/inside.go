@@ -41,11 +41,16 @@ type Job struct {
 // What says what is published, if it is not the commits since the base and what was left uncommitted.
 type What struct {
 	NoWip bool `json:"no_wip,omitempty"` // leave leftovers where they are
-	Whole bool `json:"whole,omitempty"`  // also what comes before the base, which the host no longer has
 	All   bool `json:"all,omitempty"`    // also what is beside the branch
 }
 
 func (j Job) look() time.Duration { return cmp.Or(j.lookTime, lookTime) }
+
+// most is the size of the largest file that is kept. A sparse file costs an agent nothing, and hashing it would take us
+// hours.
+func (j Job) most() int64 { return cmp.Or(max(0, j.MaxFile), defaultMost) }
+
+const defaultMost = 100 << 20
 
 // These are the files of an exchange directory.
 const (
@@ -116,9 +121,9 @@ type repo struct {
 
 // Git has only messages and no status for these. cmd sets the language, so that they don't depend on the box's.
 const (
-	saysError    = "error: "
 	saysWarning  = "warning: "
 	saysUnopened = saysWarning + "could not open directory " // git continues without the directory
+	saysIgnoring = "Ignoring path "                          // and without a file that it can't hold
 )
 
 func (r repo) cmd(args ...string) proc.Cmd {

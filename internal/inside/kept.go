@@ -32,20 +32,19 @@ const (
 	maxListed = 64 << 20        // bytes, of one listing of git's
 )
 
-// found is something beside the branch: a commit, its name below KeptRef, and where it was found.
-type found struct{ name, from, oid string }
-
-// title is the name that a person uses: git's own where it leads to the same, and where it was found beside ours.
-func (f found) title() string {
-	if f.from == "refs/"+f.name || strings.HasPrefix(f.from, "stash@{") {
+// title is the name that a person uses for what is beside the branch: git's own where it leads to the same, and where
+// it was found beside ours.
+func (f ref) title() string {
+	name := strings.TrimPrefix(f.name, KeptRef)
+	if f.from == "refs/"+name || strings.HasPrefix(f.from, "stash@{") {
 		return f.from
 	}
-	return f.name + " (" + f.from + ")"
+	return name + " (" + f.from + ")"
 }
 
 // lookBeside finds what of the workspace's own refs, stashes and HEAD the branch doesn't lead to. It changes nothing,
 // and reports what it can't read.
-func lookBeside(ctx context.Context, work repo, j Job, r *Result, head string) (all []found) {
+func lookBeside(ctx context.Context, work repo, j Job, r *Result, head string) (all []ref) {
 	ctx, cancel := context.WithTimeout(ctx, j.look())
 	defer cancel()
 	r.Lost = append(r.Lost, work.outside(ctx, j.Workspace)...)
@@ -62,7 +61,7 @@ func lookBeside(ctx context.Context, work repo, j Job, r *Result, head string) (
 	news, err := work.news(ctx, not, all...)
 	if err != nil { // some of it is broken
 		news = map[string]bool{}
-		all = slices.DeleteFunc(all, func(f found) bool {
+		all = slices.DeleteFunc(all, func(f ref) bool {
 			more, err := work.news(ctx, not, f)
 			if err != nil {
 				r.Lost = append(r.Lost, f.from+": "+firstOf("", err))
@@ -71,11 +70,11 @@ func lookBeside(ctx context.Context, work repo, j Job, r *Result, head string) (
 			return err != nil
 		})
 	}
-	return slices.DeleteFunc(all, func(f found) bool { return !news[f.oid] })
+	return slices.DeleteFunc(all, func(f ref) bool { return !news[f.oid] })
 }
 
 // listed gives the commits of all refs but cco's own, of all stashes, and HEAD. What leads nowhere is lost.
-func (r repo) listed(ctx context.Context, head string) (all []found, lost []string, err error) {
+func (r repo) listed(ctx context.Context, head string) (all []ref, lost []string, err error) {
 	out, err := r.text(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
 		return nil, nil, err
@@ -90,25 +89,25 @@ func (r repo) listed(ctx context.Context, head string) (all []found, lost []stri
 	stash, i := "", 0
 	seen := map[string]bool{}
 	for line := range strings.Lines(out) {
-		_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		_, from, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		oid, kind, _ := strings.Cut(kinds[min(i, len(kinds)-1)], " ") // a tag's target, in its place
 		i++
-		name := keptName(ref, oid)
+		name := keptName(from, oid)
 		if below(seen, name) { // packed refs may be a and a/b, of which a repository has only one
 			name = "other/" + oid
 		}
 		switch {
-		case ref == OutRef, ref == WipRef, seen[name], kind == "tree", kind == "blob":
+		case from == OutRef, from == WipRef, seen[name], kind == "tree", kind == "blob":
 		case kind != "commit":
-			lost = append(lost, ref+" leads to nothing that can be read")
-		case ref == "refs/stash":
+			lost = append(lost, from+" leads to nothing that can be read")
+		case from == "refs/stash":
 			stash = oid
 		default:
-			seen[name], all = true, append(all, found{name, ref, oid})
+			seen[name], all = true, append(all, ref{KeptRef + name, oid, from})
 		}
 	}
-	if !slices.ContainsFunc(all, func(f found) bool { return f.oid == head }) {
-		all = append(all, found{"other/" + head, "HEAD", head})
+	if !slices.ContainsFunc(all, func(f ref) bool { return f.oid == head }) {
+		all = append(all, ref{KeptRef + "other/" + head, head, "HEAD"})
 	}
 	if stash == "" {
 		return all, lost, err
@@ -119,7 +118,7 @@ func (r repo) listed(ctx context.Context, head string) (all []found, lost []stri
 		stashes = slices.Insert(stashes, 0, stash)
 	}
 	for i, oid := range stashes {
-		all = append(all, found{fmt.Sprintf("stash/%d", i), fmt.Sprintf("stash@{%d}", i), oid})
+		all = append(all, ref{fmt.Sprintf("%sstash/%d", KeptRef, i), oid, fmt.Sprintf("stash@{%d}", i)})
 	}
 	return all, lost, err
 }
@@ -173,20 +172,23 @@ func keptName(ref, oid string) string {
 }
 
 // news are the commits that the given ones lead to and others don't.
-func (r repo) news(ctx context.Context, not []string, of ...found) (map[string]bool, error) {
+func (r repo) news(ctx context.Context, not []string, of ...ref) (map[string]bool, error) {
 	news := map[string]bool{}
 	if len(of) == 0 {
 		return news, nil
 	}
-	var tips []string
-	for _, f := range of {
-		tips = append(tips, f.oid)
-	}
-	out, err := r.text(ctx, revisions(tips, not), "rev-list", "--stdin")
+	out, err := r.text(ctx, revisions(oids(of), not), "rev-list", "--stdin")
 	for oid := range strings.FieldsSeq(out) {
 		news[oid] = true
 	}
 	return news, err
+}
+
+func oids(refs []ref) (list []string) {
+	for _, r := range refs {
+		list = append(list, r.oid)
+	}
+	return list
 }
 
 func revisions(tips, not []string) io.Reader {
@@ -201,34 +203,27 @@ func revisions(tips, not []string) io.Reader {
 }
 
 // rest bundles what is beside the branch. If git fails for some of it, it reports that part and bundles the others.
-func rest(ctx context.Context, work repo, j Job, r *Result, all []found) (_ []found, err error) {
+func rest(ctx context.Context, work repo, j Job, r *Result, all []ref) (_ []ref, err error) {
 	if more := len(all) - maxKept; more > 0 {
 		r.Lost = append(r.Lost, fmt.Sprintf("%s and %d more: too many to bring at once", all[maxKept].from, more))
 		all = all[:maxKept]
 	}
-	if r.Rest, err = bundle(ctx, work.plain(), j, RestBundle, refsOf(all)); err == nil || ctx.Err() != nil {
+	if r.Rest, err = bundle(ctx, work.plain(), j, RestBundle, all); err == nil || ctx.Err() != nil {
 		return all, err
 	}
-	all = slices.DeleteFunc(all, func(f found) bool {
+	all = slices.DeleteFunc(all, func(f ref) bool {
 		err := work.plain().pack(ctx, io.Discard, []string{f.oid}, []string{j.Base})
 		if err != nil {
 			r.Lost = append(r.Lost, f.from+": "+firstOf("", err))
 		}
 		return err != nil
 	})
-	r.Rest, err = bundle(ctx, work.plain(), j, RestBundle, refsOf(all))
+	r.Rest, err = bundle(ctx, work.plain(), j, RestBundle, all)
 	return all, err
 }
 
-func refsOf(all []found) (refs []ref) {
-	for _, f := range all {
-		refs = append(refs, ref{KeptRef + f.name, f.oid})
-	}
-	return refs
-}
-
 // name gives the number and the first names of what is beside the branch, and shortens lists to fit into a result.
-func (r *Result) name(beside []found) {
+func (r *Result) name(beside []ref) {
 	r.Count = len(beside)
 	for _, f := range beside[:min(maxNamed, len(beside))] {
 		r.Names = append(r.Names, clip(f.title()))
@@ -289,14 +284,23 @@ func readSmall(path string) (string, error) { return readUpTo(path, 4<<10) }
 
 // readUpTo reads the beginning of a file of the agent's.
 func readUpTo(path string, most int64) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := openFile(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.Join(err, errors.New("not a file"))
-	}
 	data, err := io.ReadAll(io.LimitReader(f, most))
 	return string(data), err
+}
+
+// openFile opens a regular file, whatever an agent has put in its place.
+func openFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("not a file"), f.Close())
+	}
+	return f, nil
 }

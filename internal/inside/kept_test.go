@@ -216,6 +216,10 @@ func TestPublishNamesWhatItCannotBring(t *testing.T) {
 			defer func() { _ = file.Close() }()
 			f.feed(w, file, "fast-import", "--quiet")
 		}, "10 more", nil},
+		{"a file whose name git does not take", func(f *fixture, w string) {
+			f.write(w, "git~1", "x")
+			f.write(w, "good.txt", "good.txt")
+		}, "git~1", []string{"good.txt"}},
 		{"a file that nobody may read", func(f *fixture, w string) {
 			f.write(w, "closed", "closed")
 			f.write(w, "good.txt", "good.txt")

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
-	"github.com/cco-dev/cco/internal/tree"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
@@ -26,26 +30,36 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 	if err != nil {
 		return l, err
 	}
-	defer func() { _ = tree.Remove(dir) }()
+	defer func() { _ = os.RemoveAll(dir) }()
 	work.index = filepath.Join(dir, "index")
 	// The agent's index is copied, so that unchanged files need not be hashed again.
 	seed, err := readIndex(filepath.Join(j.Workspace, ".git", "index"))
 	if err == nil {
 		err = os.WriteFile(work.index, []byte(seed), 0o600)
 	}
-	var links []string
+	var links map[string]bool
 	if err == nil {
 		links, err = work.unhide(ctx)
 	}
-	fresh := err != nil
-	if fresh {
+	if err != nil {
 		// A missing, corrupt or half-written index must not cost the agent's work: start from HEAD instead.
 		_ = os.Remove(work.index)
 		if err := work.run(ctx, "read-tree", at.head); err != nil {
 			return l, err
 		}
+		if links, err = work.unhide(ctx); err != nil {
+			return l, err
+		}
 	}
-	if l, err = work.files(ctx, j, at, links, fresh); err == nil && j.Message != "" {
+	if l.lost, err = work.addAll(ctx, at.head, j.most(), links); err != nil {
+		return l, err
+	}
+	tree, err := work.line(ctx, "write-tree")
+	if err != nil || tree == at.tree {
+		return l, err
+	}
+	l.commit, err = work.commitTree(ctx, tree, at.head, cmp.Or(j.Message, "Work left uncommitted in session "+j.Session))
+	if err == nil && j.Message != "" {
 		l.index, err = readIndex(work.index)
 	}
 	return l, err
@@ -66,27 +80,15 @@ type left struct {
 	lost   []string // what could not be taken
 }
 
-// files makes the commit of the files.
-func (r repo) files(ctx context.Context, j Job, at place, links []string, fresh bool) (l left, err error) {
-	if l.lost, err = r.addAll(ctx, at.head, j.most(), links, fresh); err != nil {
-		return l, err
-	}
-	tree, err := r.line(ctx, "write-tree")
-	if err != nil || tree == at.tree {
-		return l, err
-	}
-	l.commit, err = r.commitTree(ctx, tree, at.head, cmp.Or(j.Message, "Work left uncommitted in session "+j.Session))
-	return l, err
-}
-
 // unhide lets an index see the files that git was told to ignore. Files that a sparse checkout has left out stay out.
 // It gives the repositories in it.
-func (r repo) unhide(ctx context.Context) (links []string, err error) {
+func (r repo) unhide(ctx context.Context) (links map[string]bool, err error) {
 	out, err := r.text(ctx, nil, "ls-files", "-s", "-v", "-z")
 	if err != nil {
 		return nil, err
 	}
-	var assumed, skipped strings.Builder
+	links = map[string]bool{}
+	var assumed, skipped []string
 	for entry := range strings.SplitSeq(out, "\x00") {
 		meta, name, ok := strings.Cut(entry, "\t")
 		tag, meta, _ := strings.Cut(meta, " ")
@@ -94,97 +96,125 @@ func (r repo) unhide(ctx context.Context) (links []string, err error) {
 			continue
 		}
 		if strings.HasPrefix(meta, gitlink) {
-			links = append(links, name)
+			links[name] = true
 		}
 		if strings.ToLower(tag) == tag {
-			assumed.WriteString(name + "\x00")
+			assumed = append(assumed, name)
 		}
-		if strings.EqualFold(tag, "S") {
-			if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
-				skipped.WriteString(name + "\x00")
-			}
+		if strings.EqualFold(tag, "S") && r.lstat(name) != nil {
+			skipped = append(skipped, name)
 		}
 	}
-	for flag, list := range map[string]*strings.Builder{"--no-assume-unchanged": &assumed,
-		"--no-skip-worktree": &skipped} {
-		if list.Len() > 0 {
-			if _, err := r.text(ctx, strings.NewReader(list.String()), "update-index", flag, "-z", "--stdin"); err != nil {
-				return links, err
-			}
-		}
-	}
-	return links, nil
-}
-
-// addAll takes all files into the index, and reports what can't be taken: an unreadable or too large file, the inside
-// of a repository. A fresh index knows nothing of the files yet.
-func (r repo) addAll(ctx context.Context, head string, most int64, links []string, fresh bool) (lost []string,
-	err error) {
-	large, none, err := r.large(ctx, head, most, fresh)
-	if err == nil && fresh {
-		links, err = r.links(ctx)
-	}
-	if err == nil && !none {
-		if lost, err = r.add(ctx, most, large, links); err == nil {
-			links, err = r.links(ctx)
-		}
-	}
-	for _, name := range links {
-		if _, err := os.Lstat(filepath.Join(r.dir, name, ".git")); err == nil {
-			lost = append(lost, "the repository in "+name)
-		} else if inside, err := os.ReadDir(filepath.Join(r.dir, name)); err == nil && len(inside) > 0 {
-			lost = append(lost, "the files in "+name+", which the index calls a submodule") // others were not sent
-		}
-	}
-	return lost, err
-}
-
-// add takes the files into the index, but those that are too large.
-func (r repo) add(ctx context.Context, most int64, large []largeFile, links []string) (lost []string, err error) {
-	c := r.cmd("add", "-A", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
-	paths := "."
-	for _, f := range large {
-		lost = append(lost, f.words(most))
-		paths += "\x00:(top,exclude,literal)" + f.name
-	}
-	for _, name := range links {
-		// git would ask a repository inside for its state, with only that repository's own configuration.
-		if _, err := os.Lstat(filepath.Join(r.dir, name, ".git")); err == nil {
-			paths += "\x00:(top,exclude,literal)" + name
-		}
-	}
-	words := &proc.Tail{Max: 16 << 10}
-	c.Stdin, c.Stderr = strings.NewReader(paths), words
-	err = proc.Run(ctx, c)
-	if err != nil && (proc.Code(err) < 0 || ctx.Err() != nil) {
-		return nil, err
-	}
-	named := len(lost)
-	for line := range strings.Lines(words.String()) {
-		what, failed := strings.CutPrefix(line, saysError)
-		warned := strings.HasPrefix(line, saysUnopened)
-		if failed && err != nil || warned {
-			lost = append(lost, strings.TrimSpace(strings.TrimPrefix(what, saysWarning)))
-		}
-	}
-	if err != nil && len(lost) == named {
-		lost = append(lost, "not all of its files can be read: "+firstOf(words.String(), err))
-	}
-	return lost, nil
+	return links, errors.Join(r.update(ctx, nil, assumed, "--no-assume-unchanged"),
+		r.update(ctx, nil, skipped, "--no-skip-worktree"))
 }
 
 // gitlink begins the entry of a repository in an index.
 const gitlink = "160000 "
 
-// links are the repositories in the index.
-func (r repo) links(ctx context.Context) (names []string, err error) {
-	out, err := r.text(ctx, nil, "ls-files", "-s", "-z")
-	for entry := range strings.SplitSeq(out, "\x00") {
-		if meta, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(meta, gitlink) {
-			names = append(names, name)
+// update changes the index for some files.
+func (r repo) update(ctx context.Context, words io.Writer, names []string, how ...string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	c := r.cmd(append(append([]string{"update-index"}, how...), "-z", "--stdin")...)
+	c.Stdin, c.Stderr = strings.NewReader(strings.Join(names, "\x00")+"\x00"), words
+	return proc.Run(ctx, c)
+}
+
+// lstat looks at a file of the workspace. What a link in the place of a directory leads to is none.
+func (r repo) lstat(name string) fs.FileInfo {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := os.Lstat(filepath.Join(r.dir, dir)); err != nil || !info.IsDir() {
+			return nil
 		}
 	}
-	return names, err
+	info, err := os.Lstat(filepath.Join(r.dir, name))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// addAll takes all files into the index, and reports what can't be taken: an unreadable or too large file, the inside
+// of a repository.
+func (r repo) addAll(ctx context.Context, head string, most int64, links map[string]bool) (lost []string,
+	err error) {
+	c := r.cmd("ls-files", "-z", "-o", "--exclude-standard")
+	words, untracked := &proc.Tail{Max: 16 << 10}, &limited{max: maxListed}
+	c.Stdout, c.Stderr = untracked, words
+	if err := proc.Run(ctx, c); err != nil {
+		return nil, errors.New(firstOf(words.String(), err))
+	}
+	// git would ask a repository inside for its state, with only that repository's own configuration.
+	changed, err := r.text(ctx, nil, "diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", head)
+	if err != nil {
+		return nil, err
+	}
+	var gone, there, large []string
+	seen := map[string]bool{"": true}
+	for name := range strings.SplitSeq(untracked.String()+changed+strings.Join(slices.Collect(maps.Keys(links)), "\x00"),
+		"\x00") {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		info := r.lstat(name)
+		switch {
+		case strings.HasSuffix(name, "/"):
+			links[strings.TrimSuffix(name, "/")] = true
+		case links[name] && info != nil && info.IsDir(): // it stays as it is
+		case info == nil || info.IsDir(): // what is in the directory is listed too
+			gone = append(gone, name)
+		case info.Mode().IsRegular() && info.Size() > most:
+			large = append(large, name)
+			lost = append(lost, fmt.Sprintf("%s, whose %d bytes are over the limit of %d (pull.max_blob)", name, info.Size(),
+				most))
+		case info.Mode().Type() != fs.ModeSymlink && !readable(filepath.Join(r.dir, name)):
+			lost = append(lost, name+", which can't be read") // git would give up all the others
+		default:
+			there = append(there, name)
+		}
+	}
+	if len(large) > 0 { // an agent may have staged it
+		_, err = r.text(ctx, strings.NewReader(":(top,literal)"+strings.Join(large, "\x00:(top,literal)")), "reset", "-q",
+			"--pathspec-from-file=-", "--pathspec-file-nul", head)
+	}
+	if err == nil {
+		err = r.update(ctx, nil, gone, "--force-remove")
+	}
+	if err == nil {
+		if err = r.update(ctx, words, there, "--add", "--replace"); err != nil {
+			err = errors.New(firstOf(words.String(), err))
+		}
+	}
+	for line := range strings.Lines(words.String()) {
+		if strings.HasPrefix(line, saysUnopened) || strings.HasPrefix(line, saysIgnoring) {
+			lost = append(lost, clip(strings.TrimPrefix(line, saysWarning)))
+		}
+	}
+	return append(lost, r.stay(links)...), err
+}
+
+// stay names what is in the repositories of an index: others were not sent.
+func (r repo) stay(links map[string]bool) (lost []string) {
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		if r.lstat(name+"/.git") != nil {
+			lost = append(lost, "the repository in "+name)
+		} else if inside, err := os.ReadDir(filepath.Join(r.dir, name)); err == nil && len(inside) > 0 {
+			lost = append(lost, "the files in "+name+", which the index calls a submodule")
+		}
+	}
+	return lost
+}
+
+// readable says whether git can read a file.
+func readable(name string) bool {
+	f, err := openFile(name)
+	if err == nil {
+		_ = f.Close()
+	}
+	return err == nil
 }
 
 // commitTree makes a commit of ours. Its date is its parent's, so that the same content always gives the same commit.

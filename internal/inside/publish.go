@@ -82,10 +82,11 @@ func gather(ctx context.Context, work repo, j Job) (Result, error) {
 	beside := lookBeside(ctx, work, j, &r, at.head)
 	var refs []ref
 	if r.Head != j.Base {
-		refs = append(refs, ref{OutRef, r.Head}, ref{"HEAD", r.Head}, ref{"refs/heads/" + j.Branch, r.Head})
+		refs = append(refs, ref{name: OutRef, oid: r.Head}, ref{name: "HEAD", oid: r.Head},
+			ref{name: "refs/heads/" + j.Branch, oid: r.Head})
 	}
 	if r.Wip != "" {
-		refs = append(refs, ref{WipRef, r.Wip})
+		refs = append(refs, ref{name: WipRef, oid: r.Wip})
 	}
 	if r.Bundle, err = bundle(ctx, work.plain(), j, OutputBundle, refs); err != nil {
 		return r, err
@@ -170,8 +171,8 @@ func find(ctx context.Context, work repo, rev string) (place, error) {
 	return place{commit, tree, commit}, nil
 }
 
-// ref is a name in a bundle, and its commit.
-type ref struct{ name, oid string }
+// ref is a name in a bundle, its commit and, beside the branch, where that was found.
+type ref struct{ name, oid, from string }
 
 // bundle writes a bundle completely or not at all. Without refs it writes none, and removes an old one. The names are
 // only in its header, so that no ref of the workspace's has to move for it.
@@ -185,13 +186,7 @@ func bundle(ctx context.Context, work repo, j Job, name string, refs []ref) (*Su
 	if format(j) != "sha1" {
 		header = "# v3 git bundle\n@object-format=" + format(j) + "\n"
 	}
-	if j.Whole {
-		base = nil
-	}
-	var tips []string
-	for _, ref := range refs {
-		tips = append(tips, ref.oid)
-	}
+	tips := oids(refs)
 	edges, err := work.edges(ctx, tips, base)
 	if err != nil {
 		return nil, err

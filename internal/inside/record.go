@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -62,13 +61,13 @@ func records(pattern string) []string {
 
 // added copies the whole lines behind an offset. Only a writer that is gone is an error.
 func added(name string, from int64, out io.Writer) (n int64, err error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := openFile(name)
 	if err != nil {
 		return 0, nil //nolint:nilerr // it is not there any more
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() <= from {
+	if err != nil || info.Size() <= from {
 		return 0, nil //nolint:nilerr // nothing was added
 	}
 	data := make([]byte, min(info.Size()-from, recordChunk))

@@ -65,7 +65,7 @@ func (s HandOff) Answer(ctx context.Context, id string, write func(question stri
 	if was, err := s.ReadOrder(rec.ID); err == nil {
 		o.Budget = was.Budget
 	}
-	rec, err = s.startAgain(ctx, rec, o, func(order *Order, _ *git.Repo) error {
+	rec, err = s.StartAgain(ctx, rec, o, func(order *Order, _ *git.Repo) error {
 		order.Prompt, order.Asked = answerPrompt(rec.Question, text), rec.Question
 		return nil
 	})

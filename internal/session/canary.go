@@ -107,7 +107,7 @@ func (s *Service) Findings(ctx context.Context, id, boxName string, forget bool)
 // reportOf gives the report of one run, nil if there is none yet.
 func (s *Service) reportOf(ctx context.Context, rec store.Session, picture string, forget bool) (*canary.Report,
 	error) {
-	lock, err := s.keeperLock(rec.ID)
+	lock, err := s.KeeperLock(rec.ID)
 	if busy(err) && !forget { // its keeper runs, or has reported and is about to end
 		r, err := canary.Read(picture)
 		if err != nil || r.Before != nil {

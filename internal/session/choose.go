@@ -59,17 +59,27 @@ func (s Looking) ofBranch(ctx context.Context, dir string) (branch string, list 
 		return "", nil, err
 	}
 	for _, v := range all {
-		if v.RepoKey == repo.Key() && v.Branch == head.Branch && s.handedOver(v) {
+		if v.RepoKey == repo.Key() && v.Branch == head.Branch && s.HandedOver(v) {
 			list = append(list, v)
 		}
 	}
 	return head.Branch, list, nil
 }
 
-// handedOver says that a person has pushed a session, and that its workspace is still there.
-func (s Looking) handedOver(v store.Session) bool {
+// HandedOver says that a person has pushed a session, and that its workspace is still there.
+func (s Looking) HandedOver(v store.Session) bool {
 	order, err := s.ReadOrder(v.ID)
 	return !errors.Is(err, os.ErrNotExist) && order.Key == "" && order.View == "" && order.Plan != ""
+}
+
+// LeftWork says whether a session that has ended did something that is not on the host. Work that was never published
+// counts, because nobody has looked.
+func (s Looking) LeftWork(v store.Session) bool {
+	if v.Started.IsZero() {
+		return false
+	}
+	l, ok := s.Left(v)
+	return !ok || !l.None(v.Base, "")
 }
 
 // Last is the newest session of the branch that is checked out.
@@ -97,7 +107,7 @@ func (s Looking) Finished(ctx context.Context, dir string, partial bool) ([]stor
 		case v.State == store.Pulled:
 		case v.Live():
 			others = append(others, v)
-		case !s.leftWork(v):
+		case !s.LeftWork(v):
 		case v.State == store.Done || partial:
 			ready = append(ready, v)
 		default:
@@ -131,15 +141,6 @@ type Brought struct {
 	Err  error  `json:"-"`              // why it was not brought at all
 }
 
-// recordBrought records that a session's work is at its ref, though on no branch.
-func (s HandOff) recordBrought(ctx context.Context, r PullResult) error {
-	_, err := s.Store.UpdateSession(context.WithoutCancel(ctx), r.Session.ID, func(v *store.Session) error {
-		v.Tip, v.Wip = r.head, r.wip
-		return nil
-	})
-	return err
-}
-
 // PullAll brings each session to its ref, and moves the branch for the first that fast-forwards. each hears of one
 // after the other.
 func (s HandOff) PullAll(ctx context.Context, ids []string, o PullOptions, each func(Brought)) error {
@@ -155,7 +156,10 @@ func (s HandOff) PullAll(ctx context.Context, ids []string, o PullOptions, each 
 			o.Stay = true
 		case err == nil && r.Ref != "" && !r.Again && !o.DryRun, as[*git.DivergedError](err) && r.Ref != "":
 			b.Next = "git merge " + r.Ref
-			err = s.recordBrought(ctx, r)
+			_, err = s.Store.UpdateSession(context.WithoutCancel(ctx), id, func(v *store.Session) error {
+				v.Tip, v.Wip = r.head, r.wip
+				return nil
+			})
 		case err != nil && r.Ref == "":
 			b.Session = store.Session{ID: id}
 		}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/store"
-	"github.com/cco-dev/cco/internal/tree"
 )
 
 // ContinuePrompt is the prompt of an agent that is started again after an interruption.
@@ -22,20 +20,15 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 	if err != nil {
 		return store.Session{}, err
 	}
-	rec, err := s.atRest(ctx, id)
+	rec, err := s.AtRest(ctx, id)
 	if err != nil {
 		return rec, err
 	}
-	if o.Agent == "" {
-		o.Agent = rec.Agent
-	}
-	if o.Model == "" && o.Agent == rec.Agent { // another agent has other models
-		o.Model = rec.Model
-	}
+	o = o.like(rec)
 	if _, err := s.Agents.Find(o.Agent); err != nil {
 		return rec, err
 	}
-	return s.startAgain(ctx, rec, o, func(order *Order, repo *git.Repo) error {
+	return s.StartAgain(ctx, rec, o, func(order *Order, repo *git.Repo) error {
 		if o.Plan == "" && o.Message == "" {
 			// The conversation is resumed where there is one; another agent has none.
 			order.Fresh = o.Agent != rec.Agent
@@ -55,8 +48,8 @@ func (s HandOff) resume(ctx context.Context, o PushOptions) (store.Session, erro
 	})
 }
 
-// startAgain starts a keeper for a session that has ended, after change has said what is new about its order.
-func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOptions,
+// StartAgain starts a keeper for a session that has ended, after change has said what is new about its order.
+func (s HandOff) StartAgain(ctx context.Context, rec store.Session, o PushOptions,
 	change func(*Order, *git.Repo) error) (store.Session, error) {
 	if err := s.removed(ctx, rec); err != nil {
 		return rec, err
@@ -69,7 +62,7 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 	if err != nil {
 		return rec, err
 	}
-	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
+	repo, err := s.Repository(ctx, rec, Where{Dir: o.Dir})
 	if err != nil {
 		return rec, err // its restrictions could not be read, and no work could come back to it
 	}
@@ -79,7 +72,7 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 	if err := s.ready(ctx, asked, b, d, o.Limits); err != nil {
 		return rec, err
 	}
-	lock, err := s.lockSoon(ctx, rec.ID)
+	lock, err := s.LockSoon(ctx, rec.ID)
 	if err != nil {
 		return rec, err
 	}
@@ -95,7 +88,7 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 	order.Key, order.Message, order.Env = "", "", nil
 	// A session that never got as far as its clone starts from the beginning.
 	order.Again = !rec.Started.IsZero()
-	if err := s.clearExchange(rec.ID); err != nil {
+	if err := s.ClearExchange(rec.ID); err != nil {
 		return rec, err
 	}
 	titled := rec.Title
@@ -106,11 +99,11 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 		titled = order.Title
 	}
 	if !order.Again && !order.Shallow {
-		if err := s.sendAll(ctx, rec, where{dir: o.Dir}); err != nil {
+		if err := s.sendAll(ctx, rec, Where{Dir: o.Dir}); err != nil {
 			return rec, fmt.Errorf("push: %w", err)
 		}
 	}
-	if err := s.writeOrder(order); err != nil {
+	if err := s.WriteOrder(order); err != nil {
 		return rec, err
 	}
 	rec, err = s.Store.UpdateSession(ctx, rec.ID, func(v *store.Session) error {
@@ -130,16 +123,20 @@ func (s HandOff) startAgain(ctx context.Context, rec store.Session, o PushOption
 	return rec, s.spawn(rec.ID, lock)
 }
 
-// clearExchange removes the files of the last run, so that a wait can't mistake them for this run's.
-func (s HandOff) clearExchange(id string) error {
+// ClearExchange removes the files of the last run, so that a wait can't mistake them for this run's.
+func (s HandOff) ClearExchange(id string) error {
 	if err := s.reopen(id); err != nil {
 		return err
 	}
-	for _, f := range []string{inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle,
-		inside.QuestionFile, inside.AnswerFile} {
-		if err := tree.Remove(filepath.Join(s.Exchange(id), f)); err != nil {
-			return err
-		}
+	return s.Clear(id, inside.ResultFile, inside.ErrorFile, inside.OutputBundle, inside.RestBundle, inside.QuestionFile,
+		inside.AnswerFile)
+}
+
+// AtRest is a session in which nothing runs.
+func (s HandOff) AtRest(ctx context.Context, id string) (store.Session, error) {
+	rec, err := s.Get(ctx, id)
+	if err == nil && rec.Live() {
+		err = &StateError{ID: id, State: rec.State, Why: "it is still at work"}
 	}
-	return nil
+	return rec, err
 }

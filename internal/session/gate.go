@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/user"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/git/quarantine"
-	"github.com/cco-dev/cco/internal/graveyard"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
@@ -35,28 +33,28 @@ type Gate struct {
 // Patch writes what was changed in some files, for a terminal.
 type Patch func(w io.Writer, style git.DiffStyle, paths ...string) error
 
-// look examines what came: the commits, and what was left uncommitted.
-func (s HandOff) look(ctx context.Context, repo *git.Repo, r *PullResult) (err error) {
-	if r.Gate, err = gate.Examine(ctx, repo, gate.Range{Base: r.Base, Tip: r.head}); err != nil {
-		return err
+// examine examines what came: the commits, and what was left uncommitted. It completes their summary.
+func examine(ctx context.Context, repo *git.Repo, base string, o offer, sum *git.Summary) (gate.Report, error) {
+	found, err := gate.Examine(ctx, repo, gate.Range{Base: base, Tip: o.head})
+	if err != nil {
+		return found, err
 	}
-	if len(r.Summary.Files) == 0 {
-		for _, f := range r.Gate.Files {
-			r.Summary.Count(f)
+	if len(sum.Files) == 0 {
+		for _, f := range found.Files {
+			sum.Count(f)
 		}
 	}
-	if r.wip != "" {
-		left, err := gate.Examine(ctx, repo, gate.Range{Base: r.head, Tip: r.wip, Known: []string{r.Base}})
+	if o.wip != "" {
+		left, err := gate.Examine(ctx, repo, gate.Range{Base: o.head, Tip: o.wip, Known: []string{base}})
 		if err != nil {
-			return err
+			return found, err
 		}
-		r.Gate = r.Gate.Merge(left.In("uncommitted"))
+		found = found.Merge(left.In("uncommitted"))
 	}
-	for i := range r.Summary.Commits {
-		c := &r.Summary.Commits[i]
-		c.Subject = r.Gate.Mask(c.Subject)
+	for i := range sum.Commits {
+		sum.Commits[i].Subject = found.Mask(sum.Commits[i].Subject)
 	}
-	return nil
+	return found, nil
 }
 
 // consent asks for what needs it, and writes down what was accepted.
@@ -82,18 +80,11 @@ func (s HandOff) consent(id, tip string, report gate.Report, g Gate, dir string,
 	if held != nil {
 		return held
 	}
-	return s.logAccepted(id, tip, report, g.Policy, accepted, dir)
-}
-
-// logAccepted writes down who accepted what, when and from where. It comes before anything moves: what can't be written
-// down is not accepted.
-func (s HandOff) logAccepted(id, tip string, report gate.Report, p gate.Policy, accepted []gate.Kind,
-	dir string) error {
-	for _, g := range report.Groups {
-		if !slices.Contains(accepted, g.Kind) || p.Of(g) == gate.Tell {
+	for _, found := range report.Groups { // before anything moves: what can't be written down is not accepted
+		if !slices.Contains(accepted, found.Kind) || g.Policy.Of(found) == gate.Tell {
 			continue
 		}
-		if err := s.LogAccepted(id, tip, string(g.Kind), g.Count, dir); err != nil {
+		if err := s.LogAccepted(id, tip, string(found.Kind), found.Count, dir); err != nil {
 			return err
 		}
 	}
@@ -117,32 +108,32 @@ func who() string {
 }
 
 // pass shows what came and lets it through, if the user's policy does.
-func (s HandOff) pass(ctx context.Context, q *quarantine.Repo, r PullResult, o PullOptions) error {
-	if o.Gate.Show != nil {
-		o.Gate.Show(r)
+func (a *arrival) pass(ctx context.Context) error {
+	g, id := a.o.Gate, a.r.Session.ID
+	if g.Show != nil {
+		g.Show(a.r)
 	}
-	if o.DryRun {
-		o.Gate.Ask = nil
+	if a.o.DryRun {
+		g.Ask = nil
 	}
-	err := s.consent(r.Session.ID, r.target, r.Gate, o.Gate, o.Dir, r.patch(ctx, q))
+	err := a.consent(id, a.r.target, a.r.Gate, g, a.o.Dir, a.r.patch(ctx, a.q))
 	held, ok := errors.AsType[*gate.HeldError](err)
 	if !ok {
 		return err
 	}
 	leave := ""
-	if r.wip != "" && !o.NoWip {
+	if a.r.wip != "" && !a.o.NoWip {
 		leave = "; --no-wip leaves out what was not committed"
 	}
 	if len(held.Refused) > 0 {
-		return fmt.Errorf("%w\n%s%s", err, afterRefusal(held, r.Session.ID), leave)
+		return fmt.Errorf("%w\n%s%s", err, afterRefusal(held, id), leave)
 	}
-	flag := held.Flag() + o.words()
-	if o.Partial {
+	flag := held.Flag() + a.o.words()
+	if a.o.Partial {
 		flag = "--partial " + flag
 	}
-	advice := fmt.Sprintf("nothing was changed; read what is said of it, then take it with `cco box pull %s %s`",
-		r.Session.ID, flag)
-	return fmt.Errorf("%w\n%s%s", err, advice, leave)
+	return fmt.Errorf("%w\nnothing was changed; read what is said of it, then take it with `cco box pull %s %s`%s", err,
+		id, flag, leave)
 }
 
 // patch writes the changes of some files: on the branch, and what was left uncommitted.
@@ -184,22 +175,13 @@ func lookBeside(ctx context.Context, q *quarantine.Repo, found quarantine.Found,
 // side brings one thing that a session left beside its branch.
 func (s HandOff) side(ctx context.Context, r PullResult, o PullOptions) (PullResult, error) {
 	rec := r.Session
-	repo, err := s.repository(ctx, rec, o.where())
+	repo, err := s.Repository(ctx, rec, Where{o.Dir, o.Into})
 	if err != nil {
-		return r, err
-	}
-	dir, err := os.MkdirTemp(s.dir(rec.ID), "side-")
-	if err != nil {
-		return r, err
-	}
-	defer func() { _ = tree.Remove(dir) }()
-	if err := s.publishBeside(ctx, rec, o, dir); err != nil {
 		return r, err
 	}
 	var back Restored
-	if file := filepath.Join(dir, inside.RestBundle); graveyard.Has(file) {
-		err = s.exhume(ctx, repo, rec, file, s.quarantineDir(rec.ID), o, &back)
-	}
+	publish := func(dir string) error { return s.publishBeside(ctx, rec, o, dir) }
+	err = s.ExhumeAll(ctx, repo, rec, o, &back, publish, inside.RestBundle)
 	r.Gate = r.Gate.Merge(back.Gate)
 	held, ok := errors.AsType[*gate.HeldError](err)
 	switch {
@@ -223,14 +205,14 @@ func (s HandOff) publishBeside(ctx context.Context, rec store.Session, o PullOpt
 	if err := s.removed(ctx, rec); err != nil {
 		return err
 	}
-	lock, err := s.lockSoon(ctx, rec.ID)
+	lock, err := s.LockSoon(ctx, rec.ID)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
 	b, d, err := s.Boxes.Ready(ctx, rec.Box)
 	if err == nil {
-		err = s.copyPublished(ctx, b, d, rec, o, dir, &Restored{})
+		err = s.CopyPublished(ctx, b, d, rec, o, dir, &Restored{})
 	}
 	if rec.State == store.Pulled {
 		err = errors.Join(err, tree.Remove(s.Exchange(rec.ID)))

@@ -1,11 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/quarantine"
 )
 
 // Join is a way to bring work to a branch that has moved on.
@@ -19,12 +19,16 @@ const (
 
 // join makes in quarantine what can be fast-forwarded to. Of the branch's own commits nothing is new to the user, so
 // that the gate has seen all of it.
-func (s HandOff) join(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r *PullResult, how Join) error {
-	now, err := repo.Branch(ctx, r.Branch)
+func (a *arrival) join(ctx context.Context) error {
+	r, how := &a.r, a.o.Join
+	if how == "" || a.q == nil {
+		return nil
+	}
+	now, err := a.repo.Branch(ctx, r.Branch)
 	if err != nil {
 		return err
 	}
-	in, by, made := q.Inside(), s.identity(repo), ""
+	in, by, made := a.q.Inside(), a.Identity(a.repo), ""
 	if how == Rebase {
 		made, err = in.Replay(ctx, r.Base, r.target, now, by)
 	} else {
@@ -40,9 +44,7 @@ func (s HandOff) join(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r
 	if err != nil {
 		return fmt.Errorf("%s: %w", how, err)
 	}
-	if r.whole == "" {
-		r.whole = r.target
-	}
+	r.whole = cmp.Or(r.whole, r.target)
 	r.target, r.known = made, []string{now}
 	return nil
 }

@@ -27,30 +27,36 @@ type Left struct {
 	Failed string `json:"failed,omitempty"` // why nobody could look
 }
 
+// Holding is a session and what it has left.
+type Holding struct {
+	store.Session
+	Left
+}
+
 // Commit is the last of what was left, "" if there is none.
 type Commit struct {
 	OID string `json:"oid,omitempty"`
 	New bool   `json:"-"` // it exists nowhere else
 }
 
-// none says that nothing is there beyond what is known by two commits.
-func (l Left) none(head, wip string) bool {
+// None says that nothing is there beyond what is known by two commits.
+func (l Left) None(head, wip string) bool {
 	return l.Failed == "" && l.Commits.OID == head && l.Uncommitted.OID == wip && l.Count == 0 && len(l.Lost) == 0
 }
 
-func (s *Service) leftFile(id string) string { return filepath.Join(s.dir(id), "left.json") }
+func (s *Service) leftFile(id string) string { return filepath.Join(s.Dir(id), "left.json") }
 
 // looking is a file that exists while a workspace is inspected. Starting something in the workspace removes it too, so
 // that an outdated look is not recorded.
-func (s *Service) looking(id string) string { return filepath.Join(s.dir(id), "left.new") }
+func (s *Service) looking(id string) string { return filepath.Join(s.Dir(id), "left.new") }
 
 // Forget comes before everything that is started in a session's workspace.
 func (s *Service) Forget(id string) error {
 	return errors.Join(ignoreMissing(os.Remove(s.looking(id))), ignoreMissing(os.Remove(s.leftFile(id))))
 }
 
-// left reads what a session has left. It is not ok if something was started there since the last look.
-func (s *Service) left(v store.Session) (l Left, ok bool) {
+// Left reads what a session has left. It is not ok if something was started there since the last look.
+func (s *Service) Left(v store.Session) (l Left, ok bool) {
 	if v.Live() {
 		return l, false
 	}
@@ -63,7 +69,7 @@ func (s *Service) left(v store.Session) (l Left, ok bool) {
 }
 
 // startLook comes before a look, and recordLeft after it.
-func (s *Service) startLook(id string) error {
+func (s HandOff) startLook(id string) error {
 	if err := s.Forget(id); err != nil {
 		return err
 	}
@@ -72,7 +78,7 @@ func (s *Service) startLook(id string) error {
 
 // recordLeft keeps what was seen in a workspace, unless something was started there meanwhile. Without a record the
 // next command looks again.
-func (s *Service) recordLeft(v store.Session, l Left) error {
+func (s HandOff) recordLeft(v store.Session, l Left) error {
 	l.Run = v.Started.UnixMilli()
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -90,7 +96,7 @@ func (s *Service) recordLeft(v store.Session, l Left) error {
 }
 
 // seen makes a record from a publisher's result. The box wrote its text, so it is bounded and cleaned.
-func (s *Service) seen(v store.Session, published error) Left {
+func (s HandOff) seen(v store.Session, published error) Left {
 	if why, ok := errors.AsType[*UnreadableError](published); ok {
 		return Left{Failed: why.Why}
 	}
@@ -122,20 +128,20 @@ func cleanList(list []string) []string {
 
 // inspect publishes what a session's workspace holds, and records it. The box must be running.
 func (s HandOff) inspect(ctx context.Context, b *box.Box, d box.Driver, v store.Session) Left {
-	lock, err := s.lockSoon(ctx, v.ID)
+	lock, err := s.LockSoon(ctx, v.ID)
 	if err != nil {
 		return Left{Failed: err.Error()}
 	}
 	defer func() { _ = lock.Close() }()
 	_ = s.Publish(ctx, b, d, v) // it records the result
-	if l, ok := s.left(v); ok {
+	if l, ok := s.Left(v); ok {
 		return l
 	}
 	return Left{Failed: "something was started in it meanwhile"}
 }
 
-// work names what exists nowhere else and can be pulled.
-func (l Left) work() (words []string) {
+// Work names what exists nowhere else and can be pulled.
+func (l Left) Work() (words []string) {
 	if l.Commits.New {
 		words = append(words, "commits up to "+git.Short(l.Commits.OID))
 	}
@@ -145,9 +151,9 @@ func (l Left) work() (words []string) {
 	return words
 }
 
-// refusal says why a workspace can't be removed without force; "" if it can.
-func (l Left) refusal() string {
-	words := l.work()
+// Refusal says why a workspace can't be removed without force; "" if it can.
+func (l Left) Refusal() string {
+	words := l.Work()
 	if l.Failed != "" {
 		words = append(words, "its workspace can't be read: "+l.Failed)
 	}
@@ -157,26 +163,26 @@ func (l Left) refusal() string {
 	return strings.Join(words, "; ")
 }
 
-// nowhereElse names what exists nowhere else: what stops a removal, and what is beside the branch.
-func (l Left) nowhereElse() string {
-	words := l.refusal()
+// NowhereElse names what exists nowhere else: what stops a removal, and what is beside the branch.
+func (l Left) NowhereElse() string {
+	words := l.Refusal()
 	if l.Count == 0 {
 		return words
 	}
 	return strings.TrimPrefix(words+"; "+strconv.Itoa(l.Count)+" more beside its branch", "; ")
 }
 
-// enter gives a box in which a workspace has to be inspected.
-type enter func(ctx context.Context, name string) (*box.Box, box.Driver, error)
-
-// leftBy says what each session has left, and what of that exists nowhere else.
-func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter enter) ([]Left, error) {
-	all, repos := make([]Left, len(list)), map[string][]string{}
+// LeftBy says what each session has left, and what of that exists nowhere else. enter gives a box in which a workspace
+// has to be inspected.
+func (s HandOff) LeftBy(ctx context.Context, list []store.Session,
+	enter func(context.Context, string) (*box.Box, box.Driver, error)) ([]Holding, error) {
+	all, repos := make([]Holding, len(list)), map[string][]string{}
 	for i, v := range list {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		l, ok := s.left(v)
+		all[i].Session = v
+		l, ok := s.Left(v)
 		if !ok {
 			order, err := s.ReadOrder(v.ID)
 			if errors.Is(err, os.ErrNotExist) || order.View != "" || v.Started.IsZero() {
@@ -188,15 +194,15 @@ func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter enter) 
 				l = s.inspect(ctx, b, d, v)
 			}
 		}
-		all[i] = l
+		all[i].Left = l
 		repos[v.Repo] = append(repos[v.Repo], l.Commits.OID, l.Uncommitted.OID)
 	}
 	// One repository of many sessions is asked once.
 	has := map[string]map[string]bool{}
 	for dir, oids := range repos {
 		repo, err := s.Open(ctx, dir)
-		if waits, ok := errors.AsType[*git.WaitError](err); ok {
-			s.Warn("what your repository has is not looked at: %v", waits)
+		if as[*git.WaitError](err) {
+			s.Warn("what your repository has is not looked at: %v", err)
 		}
 		if err == nil {
 			if has[dir], err = repo.Reachable(ctx, oids); err != nil {
@@ -204,9 +210,10 @@ func (s HandOff) leftBy(ctx context.Context, list []store.Session, enter enter) 
 			}
 		}
 	}
-	for i, v := range list {
-		for _, c := range []*Commit{&all[i].Commits, &all[i].Uncommitted} {
-			c.New = c.OID != "" && c.OID != v.Base && !has[v.Repo][c.OID]
+	for i := range all {
+		h := &all[i]
+		for _, c := range []*Commit{&h.Commits, &h.Uncommitted} {
+			c.New = c.OID != "" && c.OID != h.Base && !has[h.Repo][c.OID]
 		}
 	}
 	return all, ctx.Err()
@@ -220,17 +227,17 @@ func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l
 	if _, err := s.Boxes.Record(rec.Box); err != nil {
 		return l, now, false, nil //nolint:nilerr // it went with its box
 	}
-	if l, ok := s.left(rec); ok && l.Failed != "" {
+	if l, ok := s.Left(rec); ok && l.Failed != "" {
 		if err := s.Forget(rec.ID); err != nil {
 			return l, now, false, err
 		}
 	}
-	repo, lost := s.repository(ctx, rec, o.where())
+	repo, lost := s.Repository(ctx, rec, Where{o.Dir, o.Into})
 	if lost != nil {
 		// The user may have dropped what was pulled, but not the commit that the session began with.
 		began := rec
 		began.Base = rec.Origin
-		repo, _ = s.repository(ctx, began, o.where())
+		repo, _ = s.Repository(ctx, began, Where{o.Dir, o.Into})
 	}
 	if repo != nil {
 		now.Repo = repo.Top
@@ -240,11 +247,11 @@ func (s HandOff) since(ctx context.Context, rec store.Session, o PullOptions) (l
 		b, d, shut = s.Boxes.Ready(ctx, name)
 		return b, d, shut
 	}
-	all, err := s.leftBy(ctx, []store.Session{now}, look)
+	all, err := s.LeftBy(ctx, []store.Session{now}, look)
 	if err = errors.Join(err, shut); err != nil {
 		return l, now, false, err
 	}
-	l = all[0]
+	l = all[0].Left
 	if l.Failed != "" && !o.NoWip {
 		return l, now, false, fmt.Errorf("session %s was pulled, but something was started in it since, and its workspace "+
 			"can't be read: %s", rec.ID, l.Failed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -32,10 +33,10 @@ func busy(err error) bool {
 // lock takes a lock that lasts until every copy of the file's descriptor is closed. A keeper inherits its lock from the
 // push that starts it, so that there is no moment at which a session looks abandoned.
 func (s *Service) lock(id, name string) (*os.File, error) {
-	if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
+	if err := os.MkdirAll(s.Dir(id), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(s.dir(id), name), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(s.Dir(id), name), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock session %s: %w", id, err)
 	}
@@ -49,11 +50,12 @@ func (s *Service) lock(id, name string) (*os.File, error) {
 	return f, nil
 }
 
-func (s *Service) keeperLock(id string) (*os.File, error) { return s.lock(id, keeperLock) }
+// KeeperLock takes the lock of a session's keeper.
+func (s *Service) KeeperLock(id string) (*os.File, error) { return s.lock(id, keeperLock) }
 
 // Gone says that a session has no keeper any more.
 func (s *Service) Gone(id string) bool {
-	lock, err := s.keeperLock(id)
+	lock, err := s.KeeperLock(id)
 	if err != nil {
 		return false
 	}
@@ -66,13 +68,18 @@ const FollowTime = 10 * time.Second
 // endingTime is how long a keeper may take to finish after it has recorded the end of its session.
 const endingTime = FollowTime + 5*time.Second
 
-// lockSoon is keeperLock for a session that may have ended just now.
-func (s *Service) lockSoon(ctx context.Context, id string) (*os.File, error) {
+// LockSoon is keeperLock for a session that may have ended just now.
+func (s *Service) LockSoon(ctx context.Context, id string) (*os.File, error) {
 	return s.lockWithin(ctx, id, keeperLock, endingTime)
 }
 
 // readTime is how long work that another process reads is waited for: a page shows it just when somebody takes it.
 const readTime = 3 * time.Second
+
+// LockPull keeps others from reading the work of a session.
+func (s *Service) LockPull(ctx context.Context, id string) (*os.File, error) {
+	return s.lockWithin(ctx, id, pullLock, readTime)
+}
 
 func (s *Service) lockWithin(ctx context.Context, id, name string, most time.Duration) (*os.File, error) {
 	end, tick := time.After(most), time.Tick(10*time.Millisecond)
@@ -89,4 +96,11 @@ func (s *Service) lockWithin(ctx context.Context, id, name string, most time.Dur
 			return nil, ctx.Err()
 		}
 	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

@@ -21,21 +21,19 @@ type Changed struct {
 }
 
 // Seen names what was shown, for PullOptions.Seen.
-func (c Changed) Seen() string { return PullResult{offer: offer{head: c.Tip, wip: c.Wip}}.Seen() }
+func (c Changed) Seen() string { return offer{head: c.Tip, wip: c.Wip}.Seen() }
 
 // Look opens what a session changed, as Unexamined does, and says what of it a person must know.
 func (s Looking) Look(ctx context.Context, id string, o PullOptions, read func(*git.Repo, Changed) error) error {
-	return s.Unexamined(ctx, id, o, s.examined(ctx, read))
+	return s.Unexamined(ctx, id, o, examined(ctx, read))
 }
 
 // examined has the gate look at a change before it is read.
-func (s Looking) examined(ctx context.Context, read func(*git.Repo, Changed) error) func(*git.Repo, Changed) error {
-	return func(repo *git.Repo, c Changed) error {
-		r := PullResult{Base: c.Base, offer: offer{head: c.Tip, wip: c.Wip}, Summary: c.Summary}
-		if err := s.HandOff().look(ctx, repo, &r); err != nil {
+func examined(ctx context.Context, read func(*git.Repo, Changed) error) func(*git.Repo, Changed) error {
+	return func(repo *git.Repo, c Changed) (err error) {
+		if c.Gate, err = examine(ctx, repo, c.Base, offer{head: c.Tip, wip: c.Wip}, &c.Summary); err != nil {
 			return err
 		}
-		c.Summary, c.Gate = r.Summary, r.Gate
 		return read(repo, c)
 	}
 }
@@ -50,41 +48,41 @@ func (s Looking) Unexamined(ctx context.Context, id string, o PullOptions,
 	if rec.Live() {
 		return &StateError{ID: id, State: rec.State, Why: "its work can be seen when it has ended"}
 	}
-	repo, err := s.repository(ctx, rec, o.where())
+	if rec.State != store.Pulled {
+		lock, err := s.LockPull(ctx, id)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = lock.Close() }()
+	}
+	published := func(rec store.Session) (inside.Result, error) {
+		if err := s.HandOff().removed(ctx, rec); err != nil {
+			return inside.Result{}, err
+		}
+		return s.HandOff().Published(ctx, rec, false)
+	}
+	return s.open(ctx, rec, o, published, s.QuarantineDir(id), read)
+}
+
+// open opens what was pulled, where it is now, or what a session has published, in a quarantine at dir.
+func (s Looking) open(ctx context.Context, rec store.Session, o PullOptions,
+	published func(store.Session) (inside.Result, error), dir string, read func(*git.Repo, Changed) error) error {
+	repo, err := s.Repository(ctx, rec, Where{o.Dir, o.Into})
 	if err != nil {
 		return err
 	}
 	if rec.State == store.Pulled {
-		return pulled(ctx, repo, rec, read)
+		c := Changed{Base: rec.Origin, Tip: rec.Tip, Pulled: true}
+		if c.Summary, err = repo.Summary(ctx, c.Base, c.Tip); err != nil {
+			return err
+		}
+		return read(repo, c)
 	}
-	if err := s.HandOff().removed(ctx, rec); err != nil {
-		return err
-	}
-	lock, err := s.lockWithin(ctx, id, pullLock, readTime)
+	pub, err := published(rec)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
-	pub, err := s.HandOff().published(ctx, rec, false)
-	if err != nil {
-		return err
-	}
-	return s.unpack(ctx, repo, rec, pub, o, s.quarantineDir(id), read)
-}
-
-// pulled opens what was pulled, where it is now.
-func pulled(ctx context.Context, repo *git.Repo, rec store.Session, read func(*git.Repo, Changed) error) (err error) {
-	c := Changed{Base: rec.Origin, Tip: rec.Tip, Pulled: true}
-	if c.Summary, err = repo.Summary(ctx, c.Base, c.Tip); err != nil {
-		return err
-	}
-	return read(repo, c)
-}
-
-// unpack opens what a session has published, in a quarantine at dir.
-func (s Looking) unpack(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
-	dir string, read func(*git.Repo, Changed) error) error {
-	q, err := s.HandOff().quarantine(ctx, repo, rec, pub, o, dir)
+	q, err := s.HandOff().Quarantine(ctx, repo, rec, pub, o, dir)
 	if err != nil {
 		return err
 	}
@@ -102,7 +100,7 @@ func (s Looking) unpack(ctx context.Context, repo *git.Repo, rec store.Session, 
 // Offered names what a session that has ended has published and nobody has pulled yet: another name is other work. It
 // is "" if there is nothing, or if it was never published.
 func (s Looking) Offered(v store.Session) string {
-	l, ok := s.left(v)
+	l, ok := s.Left(v)
 	if !ok || l.Failed != "" || l.Bundle == nil || v.State == store.Pulled {
 		return ""
 	}
@@ -112,22 +110,10 @@ func (s Looking) Offered(v store.Session) string {
 // Glance examines what a session offers, in a quarantine of its own at dir, or what was pulled. Unlike Look it starts
 // nothing and takes no lock, so that it is in nobody's way.
 func (s Looking) Glance(ctx context.Context, v store.Session, o PullOptions, dir string) (out Changed, err error) {
-	repo, err := s.repository(ctx, v, o.where())
-	if err != nil {
-		return out, err
-	}
-	read := s.examined(ctx, func(_ *git.Repo, c Changed) error {
+	err = s.open(ctx, v, o, s.readResult, dir, examined(ctx, func(_ *git.Repo, c Changed) error {
 		out = c
 		return nil
-	})
-	if v.State == store.Pulled {
-		err = pulled(ctx, repo, v, read)
-		return out, err
-	}
-	pub, err := s.readResult(v)
-	if err == nil {
-		err = s.unpack(ctx, repo, v, pub, o, dir, read)
-	}
+	}))
 	return out, err
 }
 

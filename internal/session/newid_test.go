@@ -6,13 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/box/worktree"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
-	"github.com/cco-dev/cco/internal/store"
 )
 
 // drawing is a service that draws the given ids, over a repository with a box. Its keepers end before they have begun.
@@ -38,7 +36,7 @@ func drawing(t *testing.T, ids ...string) (*Service, *gittest.Repo, PushOptions)
 func snapshot(t *testing.T, s *Service, id string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	for _, dir := range []string{s.dir(id), s.Exchange(id)} {
+	for _, dir := range []string{s.Dir(id), s.Exchange(id)} {
 		entries := must.Get(os.ReadDir(dir))(t)
 		for _, e := range entries {
 			data, _ := os.ReadFile(filepath.Join(dir, e.Name()))
@@ -83,7 +81,7 @@ func TestAnIDThatIsKnownIsDrawnAgain(t *testing.T) {
 func TestAnIDIsKnownByWhateverIsLeft(t *testing.T) {
 	const id = "0badcafe"
 	for name, leave := range map[string]func(*testing.T, *Service, *gittest.Repo) string{
-		"directory": func(_ *testing.T, s *Service, _ *gittest.Repo) string { return s.dir(id) },
+		"directory": func(_ *testing.T, s *Service, _ *gittest.Repo) string { return s.Dir(id) },
 		"exchange":  func(_ *testing.T, s *Service, _ *gittest.Repo) string { return s.Exchange(id) },
 		"workspace": func(_ *testing.T, s *Service, _ *gittest.Repo) string {
 			return filepath.Join(s.Boxes.Dir("wt"), "sessions", id)
@@ -128,13 +126,13 @@ func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 	if _, err := s.HandOff().Push(t.Context(), o); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{s.dir("12345678"), s.Exchange("12345678")} {
+	for _, dir := range []string{s.Dir("12345678"), s.Exchange("12345678")} {
 		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left: %v", dir, err)
 		}
 	}
 	s.Spawn = spawn
-	if _, err := s.HandOff().Push(t.Context(), o); !errors.Is(err, errNoID) {
+	if _, err := s.HandOff().Push(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no free session id") {
 		t.Errorf("only ids that are taken: %v", err)
 	}
 	if after := snapshot(t, s, "0badcafe"); len(after) != len(before) {
@@ -144,27 +142,4 @@ func TestAPushUndoesOnlyItsOwn(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].ID != "0badcafe" {
 		t.Errorf("%+v, %v", list, err)
 	}
-}
-
-// Guards against a reviewer's turn that is taken in the session of somebody else, which it would have ended.
-func TestALookDoesNotTakeAnothersSession(t *testing.T) {
-	s := service(t)
-	first := must.Get(s.HandOff().lookID(t.Context(), "phase/review/1"))(t)
-	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running,
-		Created: time.Now()}))
-	second, err := s.HandOff().lookID(t.Context(), "phase/review/1")
-	if err != nil || second == first {
-		t.Fatalf("%s and %s, %v", first, second, err)
-	}
-	own(t, s, second, "phase/review/1")
-	if again, err := s.HandOff().lookID(t.Context(), "phase/review/1"); err != nil || again != second {
-		t.Errorf("%s, then %s, %v", second, again, err)
-	}
-}
-
-func own(t *testing.T, s *Service, id, key string) {
-	t.Helper()
-	must.Do(t, os.MkdirAll(s.dir(id), 0o700))
-	must.Do(t, s.writeOrder(Order{Session: id, Key: key}))
-	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: id, State: store.Done, Created: time.Now()}))
 }

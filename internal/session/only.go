@@ -9,7 +9,6 @@ import (
 
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/paths"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/safetext"
@@ -51,36 +50,36 @@ func (o PullOptions) only(repo *git.Repo) (chosen []string, err error) {
 
 // pick makes the commit of the chosen paths in quarantine, and says what a person must know of it, and of nothing
 // else.
-func (s HandOff) pick(ctx context.Context, q *quarantine.Repo, repo *git.Repo, r *PullResult) error {
-	if q == nil {
+func (a *arrival) pick(ctx context.Context) error {
+	r := &a.r
+	if len(r.Only) == 0 {
+		return nil
+	}
+	if a.q == nil {
 		return &UsageError{Msg: "--only: session " + r.Session.ID + " changed nothing"}
 	}
 	at := r.Session.Finished.Local()
 	if at.IsZero() {
-		at = s.Now()
+		at = a.Now()
 	}
 	// Nothing in it depends on when it is made: a pull that was killed after the branch moved makes the same commit again.
-	made, err := q.Pick(ctx, git.Pick{Tip: r.target, Paths: r.Only, By: s.identity(repo), At: at,
+	made, err := a.q.Pick(ctx, git.Pick{Tip: r.target, Paths: r.Only, By: a.Identity(a.repo), At: at,
 		Message: pickMessage(r.Session, r.target, r.Only)})
 	if as[*git.UnchangedError](err) || as[*git.InTheWayError](err) {
 		return &UsageError{Msg: fmt.Sprintf("--only: session %s: %v\nnothing was changed here", r.Session.ID, err)}
 	}
 	if err != nil {
-		return s.unchanged(r.Session.ID, err)
+		return a.unchanged(r.Session.ID, err)
 	}
-	found, err := gate.Examine(ctx, q.Inside(), gate.Range{Base: r.Base, Tip: made.Commit})
-	if err != nil {
+	if r.Summary, err = a.q.Inside().CommitLines(ctx, r.Base, made.Commit); err != nil {
 		return err
-	}
-	r.Gate = found
-	if r.Summary, err = q.Inside().CommitLines(ctx, r.Base, made.Commit); err != nil {
-		return err
-	}
-	for _, f := range found.Files {
-		r.Summary.Count(f)
 	}
 	r.whole, r.target, r.Files, r.Of, r.Halves = r.target, made.Commit, made.Files, made.Of, made.Halves
-	return nil
+	r.Gate, err = gate.Examine(ctx, a.q.Inside(), gate.Range{Base: r.Base, Tip: made.Commit})
+	for _, f := range r.Gate.Files {
+		r.Summary.Count(f)
+	}
+	return err
 }
 
 func as[E error](err error) bool {

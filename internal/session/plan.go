@@ -140,28 +140,27 @@ func (s HandOff) placePlan(id string, p plan) (string, error) {
 	if p.rel != "" {
 		return p.rel, nil
 	}
-	// The agent can change what is in the exchange; what it was given is kept.
-	return SentPlan, errors.Join(whole.Write(s.sentFile(id), p.text, 0o600),
-		whole.Write(filepath.Join(s.Exchange(id), inside.PlanFile), p.text, 0o644)) // for the agent
+	return s.PlacePlan(id, p.text)
 }
 
-func (s *Service) sentFile(id string) string { return filepath.Join(s.dir(id), "sent.md") }
+// PlacePlan puts a plan into the exchange directory, and says where the agent finds it.
+func (s HandOff) PlacePlan(id string, text []byte) (string, error) {
+	// The agent can change what is in the exchange; what it was given is kept.
+	return SentPlan, errors.Join(whole.Write(s.sentFile(id), text, 0o600),
+		whole.Write(filepath.Join(s.Exchange(id), inside.PlanFile), text, 0o644)) // for the agent
+}
+
+func (s *Service) sentFile(id string) string { return filepath.Join(s.Dir(id), "sent.md") }
 
 // Sent is the plan that was last sent to a session, at most so many bytes of it: "" if it is not known any more.
-func (s Looking) Sent(ctx context.Context, v store.Session, most int) (string, error) {
-	if v.Plan != SentPlan {
-		repo, err := git.Open(ctx, v.Repo)
-		if err != nil || v.Plan == "" || filepath.IsAbs(v.Plan) {
-			return "", err
-		}
-		return repo.TextAt(ctx, v.Origin, v.Plan, most)
+func (s Looking) Sent(v store.Session, most int) (string, error) {
+	file := s.planFile(v.ID)
+	if v.Plan == SentPlan {
+		file = s.sentFile(v.ID)
 	}
-	f, err := os.Open(s.sentFile(v.ID))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
+	f, err := os.Open(file)
 	if err != nil {
-		return "", err
+		return "", ignoreMissing(err)
 	}
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, int64(most)))

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,7 +94,7 @@ type Choice struct {
 type offer struct{ head, wip, target string }
 
 // Seen names what was shown, so that nothing else is taken in its place.
-func (r PullResult) Seen() string { return r.head + " " + r.wip }
+func (o offer) Seen() string { return o.head + " " + o.wip }
 
 // maxResult bounds result.json and error.txt.
 const maxResult = 64 << 10
@@ -113,12 +114,12 @@ func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (Pull
 	if err != nil {
 		return PullResult{}, err
 	}
-	lock, err := s.lockWithin(ctx, id, pullLock, readTime)
+	lock, err := s.LockPull(ctx, id)
 	if err != nil {
 		return PullResult{}, err
 	}
 	defer func() { _ = lock.Close() }()
-	if rec, err = s.await(ctx, id, o); err != nil {
+	if rec, err = s.Await(ctx, id, o); err != nil {
 		return PullResult{}, err
 	}
 	if rec.State == store.Pulled && len(o.Only) > 0 {
@@ -143,7 +144,7 @@ func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (Pull
 	s.tellFindings(ctx, rec)
 	r, err := s.pull(ctx, rec, o)
 	if o.NoWip {
-		l, ok := s.left(rec)
+		l, ok := s.Left(rec)
 		r.Left = !ok || l.Failed != "" || l.Uncommitted.OID != "" && l.Uncommitted.OID != rec.Wip
 	}
 	if err != nil {
@@ -152,120 +153,59 @@ func (s HandOff) pullBranch(ctx context.Context, id string, o PullOptions) (Pull
 	return r, nil
 }
 
+// arrival is a session's work on its way into the user's repository.
+type arrival struct {
+	HandOff
+	o    PullOptions
+	repo *git.Repo
+	pub  inside.Result
+	q    *quarantine.Repo // nil if there is nothing new
+	r    PullResult
+}
+
 func (s HandOff) pull(ctx context.Context, rec store.Session, o PullOptions) (PullResult, error) {
 	start := s.Now()
-	repo, err := s.repository(ctx, rec, o.where())
-	lost, whole := errors.AsType[*RepositoryError](err)
-	if whole = whole && lost.same != nil; whole {
-		repo, err = lost.same, s.publishWhole(ctx, rec)
-	}
+	repo, err := s.Repository(ctx, rec, Where{o.Dir, o.Into})
 	if err != nil {
 		return PullResult{}, err
 	}
 	rec.Repo = repo.Top
 	only, err := o.only(repo)
+	if err == nil && o.Branch != "" {
+		err = repo.CheckBranch(ctx, o.Branch)
+	}
 	if err != nil {
 		return PullResult{}, err
 	}
-	if o.Branch != "" {
-		if err := repo.CheckBranch(ctx, o.Branch); err != nil {
-			return PullResult{}, err
-		}
-	}
-	published, err := s.published(ctx, rec, o.NoWip)
+	pub, err := s.Published(ctx, rec, o.NoWip)
 	if rec.State != store.Done && rec.State != store.Pulled && !o.Partial {
-		return PullResult{}, s.failure(rec, published, err)
+		return PullResult{}, s.Looking().failure(rec, pub, err)
 	}
 	if err != nil {
 		return PullResult{}, err
 	}
-	q, err := s.quarantine(ctx, repo, rec, published, o, s.quarantineDir(rec.ID))
+	q, err := s.Quarantine(ctx, repo, rec, pub, o, s.QuarantineDir(rec.ID))
 	if err != nil {
-		return PullResult{}, s.unchanged(rec.ID, beyond(err, rec.ID, published))
+		return PullResult{}, s.unchanged(rec.ID, beyond(err, rec.ID, pub))
 	}
 	if q != nil {
 		defer func() { _ = q.Close() }()
 	}
-	if whole && (q == nil || !q.Related(ctx)) {
-		return PullResult{}, lost // another repository stands in its place
-	}
-	r, err := s.examine(ctx, q, rec, published, o)
-	if err == nil && o.Seen != "" && r.Seen() != o.Seen {
-		err = &StateError{ID: rec.ID, State: rec.State, Why: "it is not what was shown, something went on in it meanwhile"}
-	}
-	if r.Only = only; err == nil && len(only) > 0 {
-		err = s.pick(ctx, q, repo, &r)
-	}
-	if err == nil && o.Join != "" && q != nil {
-		err = s.join(ctx, q, repo, &r, o.Join)
-	}
-	if err == nil {
-		err = s.pass(ctx, q, r, o)
-	}
-	if err == nil && o.DryRun {
-		err = s.canImport(ctx, q, r, o)
-	}
-	if err == nil && o.Leave != nil && !o.Stay {
-		o.Stay, err = o.Leave(r, func() error { return s.canImport(ctx, q, r, o) })
-	}
-	if err == nil && !o.DryRun {
-		r, err = s.importWork(ctx, repo, q, r, o)
-	}
-	r.Took = unit.Seconds(s.Now().Sub(start))
-	return r, err
-}
-
-// Failure says what a failed session left and what the user can do.
-func (s Looking) Failure(rec store.Session) error {
-	published, err := s.readResult(rec)
-	if missing := (*quarantine.RefusedError)(nil); errors.As(err, &missing) && missing.Rule == quarantine.RuleMissing {
-		published, err = inside.Result{Head: rec.Base}, nil // nothing was published, because nothing was started
-	}
-	if l, ok := s.left(rec); ok && l.Failed != "" {
-		err = &UnreadableError{ID: rec.ID, Why: l.Failed}
-	}
-	return s.failure(rec, published, err)
-}
-
-// MadeNothing says that a session has ended and left neither commits nor changes.
-func (s Looking) MadeNothing(rec store.Session) bool {
-	r, err := s.readResult(rec)
-	return err == nil && r.Head == rec.Base && r.Wip == "" && len(r.Names) == 0
-}
-
-// Made is how many commits a session has published, and how many files they change; 0 if that is not known. An agent
-// can write both.
-func (s Looking) Made(rec store.Session) (commits, files int) {
-	r, err := s.readResult(rec)
-	if err != nil {
-		return 0, 0
-	}
-	return max(0, r.Commits), max(0, r.Files)
-}
-
-// failure describes what an unfinished agent left.
-func (s *Service) failure(rec store.Session, published inside.Result, err error) error {
-	if err == nil {
-		if pending := s.pending(rec, published); pending != nil {
-			return pending
+	a := &arrival{HandOff: s, o: o, repo: repo, pub: pub, q: q, r: PullResult{
+		Session: rec, DryRun: o.DryRun, Base: rec.Base, Tip: rec.Base, Branch: cmp.Or(o.Branch, rec.Branch),
+		Others: pub.Others, Choice: Choice{Only: only}, offer: offer{target: rec.Base},
+	}}
+	for _, step := range []func(context.Context) error{a.examine, a.pick, a.join, a.pass, a.land} {
+		if err = step(ctx); err != nil {
+			break
 		}
 	}
-	f := &FailedError{ID: rec.ID, State: rec.State, Reason: rec.Reason, Words: s.ErrorText(rec.ID)}
-	switch {
-	case err != nil:
-		f.Next = "its work could not be read: " + err.Error()
-	case published.Bundle == nil && published.Head == rec.Base && published.Wip == "":
-		f.Next = fmt.Sprintf("it left no commits; see `cco box logs %s`, try again with `cco box push --continue %s`",
-			rec.ID, rec.ID)
-	default:
-		f.Next = fmt.Sprintf("its work is kept: bring it with `cco box pull %s --partial`, go on with `cco box push "+
-			"--continue %s`", rec.ID, rec.ID)
-	}
-	return f
+	a.r.Took = unit.Seconds(s.Now().Sub(start))
+	return a.r, err
 }
 
-// published reads what the session offers, and publishes it first if need be: with uncommitted work, or without.
-func (s HandOff) published(ctx context.Context, rec store.Session, noWip bool) (inside.Result, error) {
+// Published reads what the session offers, and publishes it first if need be: with uncommitted work, or without.
+func (s HandOff) Published(ctx context.Context, rec store.Session, noWip bool) (inside.Result, error) {
 	if r, err := s.readResult(rec); err == nil && (r.NoWip == noWip || noWip && r.Wip == "") {
 		return r, nil
 	}
@@ -273,7 +213,7 @@ func (s HandOff) published(ctx context.Context, rec store.Session, noWip bool) (
 		// no agent was ever there to leave anything
 		return inside.Result{Session: rec.ID, Base: rec.Base, Head: rec.Base}, nil
 	}
-	lock, err := s.lockSoon(ctx, rec.ID) // a keeper may be about its last things
+	lock, err := s.LockSoon(ctx, rec.ID) // a keeper may be about its last things
 	if busy(err) {
 		return inside.Result{}, &BusyError{ID: rec.ID, What: "push"}
 	}
@@ -287,7 +227,7 @@ func (s HandOff) published(ctx context.Context, rec store.Session, noWip bool) (
 	}
 	s.Report("publishing what session %s left", rec.ID)
 	if noWip {
-		err = s.publishAs(ctx, b, d, rec, inside.What{NoWip: true}) // uncommitted work stays in the workspace
+		err = s.PublishAs(ctx, b, d, rec, inside.What{NoWip: true}) // uncommitted work stays in the workspace
 	} else {
 		err = s.Publish(ctx, b, d, rec)
 	}
@@ -295,22 +235,6 @@ func (s HandOff) published(ctx context.Context, rec store.Session, noWip bool) (
 		return inside.Result{}, err
 	}
 	return s.readResult(rec)
-}
-
-// publishWhole publishes a session's work again with all that it builds on: the user has amended or rebased the base,
-// and git has removed it since.
-func (s HandOff) publishWhole(ctx context.Context, rec store.Session) error {
-	lock, err := s.lockSoon(ctx, rec.ID)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }()
-	b, d, err := s.Boxes.Ready(ctx, rec.Box)
-	if err != nil {
-		return err
-	}
-	s.Report("your repository no longer has the commit that session %s began with: bringing it again", rec.ID)
-	return s.publishAs(ctx, b, d, rec, inside.What{Whole: true})
 }
 
 // beyond adds to an error about size which setting it is, and how to leave out uncommitted work.
@@ -341,7 +265,7 @@ func (s *Service) readResult(rec store.Session) (r inside.Result, err error) {
 
 // ReadOut reads a small file of the exchange directory from a copy that nobody else can change.
 func (s *Service) ReadOut(id, name string, limit int64) ([]byte, error) {
-	dir, err := os.MkdirTemp(s.dir(id), "out-")
+	dir, err := os.MkdirTemp(s.Dir(id), "out-")
 	if err != nil {
 		return nil, err
 	}
@@ -369,12 +293,12 @@ func (s *Service) ErrorText(id string) string {
 	return "error.txt is empty"
 }
 
-// quarantineDir is where what came of a session is unpacked, by one who has its lock.
-func (s *Service) quarantineDir(id string) string { return filepath.Join(s.dir(id), "quarantine") }
+// QuarantineDir is where what came of a session is unpacked, by one who has its lock.
+func (s *Service) QuarantineDir(id string) string { return filepath.Join(s.Dir(id), "quarantine") }
 
-// quarantine copies the bundle out of the agent's reach, unpacks and examines it in dir. It is nil if there is nothing
+// Quarantine copies the bundle out of the agent's reach, unpacks and examines it in dir. It is nil if there is nothing
 // new.
-func (s HandOff) quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
+func (s HandOff) Quarantine(ctx context.Context, repo *git.Repo, rec store.Session, pub inside.Result, o PullOptions,
 	dir string) (*quarantine.Repo, error) {
 	if pub.Bundle == nil || pub.Head == rec.Base && pub.Wip == "" {
 		return nil, nil

@@ -53,7 +53,7 @@ func (s HandOff) Push(ctx context.Context, o PushOptions) (store.Session, error)
 	}
 	repo, head, p, err := s.check(ctx, o)
 	if err == nil {
-		err = s.caution(ctx, repo, head, p)
+		err = s.Caution(ctx, repo, head.Commit, p.here)
 	}
 	if err != nil {
 		return store.Session{}, err
@@ -62,7 +62,7 @@ func (s HandOff) Push(ctx context.Context, o PushOptions) (store.Session, error)
 	if err != nil {
 		return store.Session{}, err
 	}
-	if err := s.refresh(ctx, b); err != nil {
+	if err := s.Refresh(ctx, b); err != nil {
 		return store.Session{}, err
 	}
 	rec := store.Session{
@@ -73,7 +73,7 @@ func (s HandOff) Push(ctx context.Context, o PushOptions) (store.Session, error)
 	if err := s.ready(ctx, rec, b, d, o.Limits); err != nil {
 		return store.Session{}, err
 	}
-	id := s.identity(repo)
+	id := s.Identity(repo)
 	order := Order{Run: s.shownAs(o), Format: repo.ObjectFormat, Name: id.Name, Email: id.Email,
 		Shallow: o.Depth > 0 || repo.IsShallow()}
 	rec, err = s.handOver(ctx, repo, rec, order, p, o.Depth)
@@ -84,15 +84,15 @@ func (s HandOff) Push(ctx context.Context, o PushOptions) (store.Session, error)
 }
 
 // shownAs is how an agent runs: one that speaks a protocol has no screen for a terminal.
-func (s *Service) shownAs(o PushOptions) Run {
+func (s HandOff) shownAs(o PushOptions) Run {
 	if a, err := s.Agents.Find(o.Agent); err == nil && a.Protocol {
 		o.Interactive = false
 	}
 	return o.Run
 }
 
-// refresh updates a box that another version of cco provisioned: its instructions to agents would be out of date.
-func (s HandOff) refresh(ctx context.Context, b *box.Box) error {
+// Refresh updates a box that another version of cco provisioned: its instructions to agents would be out of date.
+func (s HandOff) Refresh(ctx context.Context, b *box.Box) error {
 	refreshed, err := s.Boxes.Refresh(ctx, b, s.Report)
 	if refreshed && err == nil {
 		s.Report("box %s had the instructions of another cco; it has been provisioned anew", b.Name)
@@ -100,8 +100,8 @@ func (s HandOff) refresh(ctx context.Context, b *box.Box) error {
 	return err
 }
 
-// identity is the user's own, so that the agent's commits are theirs. An agent without one could not commit at all.
-func (s HandOff) identity(repo *git.Repo) git.Identity {
+// Identity is the user's own, so that the agent's commits are theirs. An agent without one could not commit at all.
+func (s HandOff) Identity(repo *git.Repo) git.Identity {
 	id := repo.Identity()
 	if id.Name == "" || id.Email == "" {
 		s.Warn("git has no user.name and user.email here, so the agent commits as \"cco\": set them with `git config " +
@@ -120,7 +120,7 @@ func (s HandOff) handOver(ctx context.Context, repo *git.Repo, rec store.Session
 	}
 	rec.ID, o.Session = id, id
 	// This removes only what was made here: nothing else has the id, or it would not have been drawn.
-	made := []func(context.Context) error{func(context.Context) error { return tree.Remove(s.dir(id)) }}
+	made := []func(context.Context) error{func(context.Context) error { return tree.Remove(s.Dir(id)) }}
 	defer func() {
 		_ = lock.Close()
 		if err == nil {
@@ -130,18 +130,18 @@ func (s HandOff) handOver(ctx context.Context, repo *git.Repo, rec store.Session
 			err = errors.Join(err, undo(context.WithoutCancel(ctx)))
 		}
 	}()
-	if err := os.MkdirAll(s.Boxes.Exchange(), 0o700); err != nil {
+	if err = os.MkdirAll(s.Boxes.Exchange(), 0o700); err == nil {
+		err = os.Mkdir(s.Exchange(id), 0o700)
+	}
+	if err != nil {
 		return rec, err
 	}
-	if err := os.Mkdir(s.Exchange(id), 0o700); err != nil {
-		return rec, err
-	}
-	made = append(made, func(context.Context) error { return tree.Remove(s.Exchange(id)) })
-	made = append(made, func(ctx context.Context) error { return repo.DropRef(ctx, baseRef(id)) })
+	made = append(made, func(context.Context) error { return tree.Remove(s.Exchange(id)) },
+		func(ctx context.Context) error { return repo.DropRef(ctx, BaseRef(id)) })
 	var refErr error
 	var side sync.WaitGroup
-	side.Go(func() { refErr = repo.SetRef(ctx, baseRef(id), rec.Base) })
-	err = s.send(ctx, repo, rec, o.Shallow, depth)
+	side.Go(func() { refErr = repo.SetRef(ctx, BaseRef(id), rec.Base) })
+	err = s.Send(ctx, repo, rec, o.Shallow, depth)
 	side.Wait()
 	if err := errors.Join(err, refErr); err != nil {
 		return rec, err
@@ -150,10 +150,7 @@ func (s HandOff) handOver(ctx context.Context, repo *git.Repo, rec store.Session
 		return rec, err
 	}
 	rec.Plan = o.Plan
-	if err := whole.Write(s.planFile(id), p.text, 0o600); err != nil {
-		return rec, err
-	}
-	if err := s.writeOrder(o); err != nil {
+	if err := errors.Join(whole.Write(s.planFile(id), p.text, 0o600), s.WriteOrder(o)); err != nil {
 		return rec, err
 	}
 	if err := s.Store.AddSession(ctx, rec); err != nil {
@@ -178,49 +175,37 @@ func (s HandOff) spawn(id string, lock *os.File) error {
 	return s.Spawn(id, f, lock)
 }
 
-func (s HandOff) check(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
-	var none plan
-	if _, err := s.Agents.Find(o.Agent); err != nil {
-		return nil, git.Head{}, none, err
+// check finds the repository, the commit and the plan of a push.
+func (s HandOff) check(ctx context.Context, o PushOptions) (repo *git.Repo, head git.Head, p plan, err error) {
+	if _, err = s.Agents.Find(o.Agent); err != nil {
+		return repo, head, p, err
 	}
 	if o.Again != "" {
-		return s.checkAgain(ctx, o)
+		repo, head, p, err = s.checkAgain(ctx, o)
+	} else if repo, err = s.Open(ctx, o.Dir); err == nil {
+		if head, err = repo.Head(ctx); err == nil {
+			p, err = s.findPlan(ctx, repo, head, o)
+		}
 	}
-	repo, err := s.Open(ctx, o.Dir)
-	if err != nil {
-		return nil, git.Head{}, none, err
+	if err == nil {
+		err = repo.CheckComplete(ctx, head.Commit, o.Depth)
 	}
-	head, err := repo.Head(ctx)
-	if err != nil {
-		return nil, head, none, err
-	}
-	p, err := s.findPlan(ctx, repo, head, o)
-	if err != nil {
-		return nil, head, none, err
-	}
-	if err := repo.CheckComplete(ctx, head.Commit, o.Depth); err != nil {
-		return nil, head, none, err
-	}
-	return repo, head, p, nil
+	return repo, head, p, err
 }
 
-// Caution tells the user what will not travel with a commit.
-func (s HandOff) Caution(ctx context.Context, repo *git.Repo, commit string) error {
-	return s.caution(ctx, repo, git.Head{Commit: commit}, plan{})
-}
-
-func (s HandOff) caution(ctx context.Context, repo *git.Repo, head git.Head, p plan) error {
+// Caution tells the user what will not travel with a commit. They already know about a file that they name.
+func (s HandOff) Caution(ctx context.Context, repo *git.Repo, commit, named string) error {
 	var survey git.Survey
 	var surveyErr error
 	var side sync.WaitGroup
-	side.Go(func() { survey, surveyErr = repo.Survey(ctx, head.Commit) })
+	side.Go(func() { survey, surveyErr = repo.Survey(ctx, commit) })
 	dirty, err := repo.Dirty(ctx, 50)
 	side.Wait()
 	if err := errors.Join(err, surveyErr); err != nil {
 		return err
 	}
-	// The user already knows about the plan itself. A directory that holds nothing else ends with a slash.
-	if len(dirty) == 1 && (dirty[0] == p.here || strings.HasSuffix(dirty[0], "/") && strings.HasPrefix(p.here, dirty[0])) {
+	// A directory that holds nothing else ends with a slash.
+	if len(dirty) == 1 && (dirty[0] == named || strings.HasSuffix(dirty[0], "/") && strings.HasPrefix(named, dirty[0])) {
 		dirty = nil
 	}
 	if len(dirty) > 0 {
@@ -236,21 +221,23 @@ func (s HandOff) caution(ctx context.Context, repo *git.Repo, head git.Head, p p
 	return nil
 }
 
-// baseRef keeps the commit that a session began with in the user's repository: a branch may be amended or removed, and
+// BaseRef keeps the commit that a session began with in the user's repository: a branch may be amended or removed, and
 // git may clear away what it had, while work comes back on top of it.
-func baseRef(id string) string { return "refs/cco/" + id + "-base" }
+func BaseRef(id string) string { return "refs/cco/" + id + "-base" }
 
-// dropBase lets go of it, unless something of the session is in the graveyard, which builds on it. A ref that is left
+// DropBase lets go of it, unless something of the session is in the graveyard, which builds on it. A ref that is left
 // does no harm.
-func (s *Service) dropBase(ctx context.Context, rec store.Session) {
-	buried, err := filepath.Glob(filepath.Join(s.Data, "graveyard", rec.ID+"*"))
-	if repo, rerr := s.Open(ctx, rec.Repo); err == nil && rerr == nil && len(buried) == 0 {
-		_ = repo.DropRef(ctx, baseRef(rec.ID))
+func (s *Service) DropBase(ctx context.Context, rec store.Session) {
+	if there, err := s.buried(rec.ID); there || err != nil {
+		return
+	}
+	if repo, err := s.Open(ctx, rec.Repo); err == nil {
+		_ = repo.DropRef(ctx, BaseRef(rec.ID))
 	}
 }
 
-// send writes what travels into the exchange directory: only what the box lacks, or a shallow repository.
-func (s HandOff) send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
+// Send writes what travels into the exchange directory: only what the box lacks, or a shallow repository.
+func (s HandOff) Send(ctx context.Context, repo *git.Repo, rec store.Session, shallow bool, depth int) error {
 	s.Report("packing %s", rec.Branch)
 	if shallow {
 		dir := filepath.Join(s.Exchange(rec.ID), inside.InputRepo)
@@ -301,18 +288,18 @@ func readable(dir string) error {
 }
 
 // sendAll sends a session's base with all its history.
-func (s HandOff) sendAll(ctx context.Context, rec store.Session, w where) error {
-	repo, err := s.repository(ctx, rec, w)
+func (s HandOff) sendAll(ctx context.Context, rec store.Session, w Where) error {
+	repo, err := s.Repository(ctx, rec, w)
 	if err != nil {
 		return err
 	}
-	if err := tree.Remove(filepath.Join(s.Exchange(rec.ID), inside.InputBundle)); err != nil {
+	if err := s.Clear(rec.ID, inside.InputBundle); err != nil {
 		return err
 	}
 	return s.bundle(ctx, repo, rec, nil)
 }
 
-func (s HandOff) gitProgress() git.ProgressFunc {
+func (s *Service) gitProgress() git.ProgressFunc {
 	last := s.Now()
 	return func(p git.Progress) {
 		if now := s.Now(); now.Sub(last) > time.Second {

@@ -2,10 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/cco-dev/cco/internal/agent"
@@ -14,22 +10,14 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// CanPush refuses what needs no look into the box, which may not be there yet.
+// CanPush refuses what a push would refuse, before it makes anything. If a box is given it may not be there yet, so
+// that nothing looks into it.
 func (s HandOff) CanPush(ctx context.Context, o PushOptions, b *box.Box) error {
 	repo, _, _, err := s.check(ctx, o)
-	if err != nil {
-		return err
+	var d box.Driver
+	if err == nil && b == nil {
+		b, d, err = s.Boxes.Ready(ctx, o.Box)
 	}
-	return s.canAsk(ctx, store.Session{Box: b.Name, Backend: b.Backend, Agent: o.Agent, Repo: repo.Top}, b, o.Limits)
-}
-
-// CanBegin refuses what a push to a box that runs would refuse, before it makes anything.
-func (s HandOff) CanBegin(ctx context.Context, o PushOptions) error {
-	repo, _, _, err := s.check(ctx, o)
-	if err != nil {
-		return err
-	}
-	b, d, err := s.Boxes.Ready(ctx, o.Box)
 	if err != nil {
 		return err
 	}
@@ -37,20 +25,36 @@ func (s HandOff) CanBegin(ctx context.Context, o PushOptions) error {
 	return s.ready(ctx, rec, b, d, o.Limits)
 }
 
-// ready refuses what the keeper would refuse later: an agent that isn't there, or can't reach its model.
-func (s HandOff) ready(ctx context.Context, rec store.Session, b *box.Box, d box.Driver, l Limits) error {
-	if err := s.canAsk(ctx, rec, b, l); err != nil {
-		return err
+// CanRun refuses what runs of agents in a box would refuse later, one after the other. If the box is given it may not
+// be there yet, as for CanPush.
+func (s HandOff) CanRun(ctx context.Context, name string, b *box.Box, repo string, agents []string) (err error) {
+	var d box.Driver
+	if b == nil {
+		if b, d, err = s.Boxes.Ready(ctx, name); err != nil {
+			return err
+		}
 	}
-	a, err := s.Agents.Find(rec.Agent)
-	if err != nil {
-		return err
+	if b.Spec.NoKernel() {
+		return Unguarded(b.Name)
 	}
-	return s.hasProgram(ctx, rec, a, b, d) // last: it may have to be installed
+	slices.Sort(agents)
+	for _, a := range slices.Compact(agents) {
+		rec := store.Session{Box: b.Name, Backend: b.Backend, Agent: a, Repo: repo}
+		if err := s.ready(ctx, rec, b, d, Limits{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// canAsk refuses an agent that can't reach its model, or has no money for it.
-func (s HandOff) canAsk(ctx context.Context, rec store.Session, b *box.Box, l Limits) error {
+// Unguarded says that a box is none for phases.
+func Unguarded(name string) error {
+	return &StateError{Why: "in box " + name + " agents run as you: a phase needs a box in which reviewers can't write"}
+}
+
+// ready refuses what the keeper would refuse later: an agent that can't reach its model, has no money for it, or isn't
+// there. Without a driver nothing looks for it.
+func (s HandOff) ready(ctx context.Context, rec store.Session, b *box.Box, d box.Driver, l Limits) error {
 	a, err := s.Agents.Find(rec.Agent)
 	if err != nil {
 		return err
@@ -61,9 +65,14 @@ func (s HandOff) canAsk(ctx context.Context, rec store.Session, b *box.Box, l Li
 		}
 	}
 	if a.Provider() != "" {
-		_, err = s.Afford(ctx, l)
+		if _, err := s.Afford(ctx, l); err != nil {
+			return err
+		}
 	}
-	return err
+	if d == nil {
+		return nil
+	}
+	return s.hasProgram(ctx, rec, a, b, d) // last: it may have to be installed
 }
 
 // hasProgram says what to install before anything is made, instead of failing with "not found" in the box.
@@ -77,12 +86,12 @@ func (s HandOff) hasProgram(ctx context.Context, rec store.Session, a agent.Adap
 		return LookFor(ctx, a, b, d, "")
 	}
 	// A pull has removed the directory without which the session's home can't be entered.
-	_, gone := os.Lstat(s.Exchange(rec.ID))
-	if _, err = d.Prepare(ctx, b, rec.ID); err == nil {
+	_, leave, err := s.Place(ctx, b, d, rec.ID)
+	if err == nil {
 		err = LookFor(ctx, a, b, d, rec.ID)
 	}
-	if err != nil && errors.Is(gone, fs.ErrNotExist) {
-		_ = os.Remove(s.Exchange(rec.ID)) // not if anything is in it by now
+	if err != nil {
+		leave()
 	}
 	return err
 }
@@ -96,38 +105,4 @@ func LookFor(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver, ses
 		return agent.Missing(a, b.Name)
 	}
 	return err
-}
-
-// CanRun refuses what runs of agents in a box would refuse later, one after the other.
-func (s HandOff) CanRun(ctx context.Context, name, repo string, agents []string) error {
-	b, d, err := s.Boxes.Ready(ctx, name)
-	if err != nil {
-		return err
-	}
-	return s.each(b, repo, agents, func(rec store.Session) error { return s.ready(ctx, rec, b, d, Limits{}) })
-}
-
-// CanAsk is CanRun without a look into the box, which may not be there yet.
-func (s HandOff) CanAsk(ctx context.Context, b *box.Box, repo string, agents []string) error {
-	return s.each(b, repo, agents, func(rec store.Session) error { return s.canAsk(ctx, rec, b, Limits{}) })
-}
-
-func (s HandOff) each(b *box.Box, repo string, agents []string, may func(store.Session) error) error {
-	if b.Spec.NoKernel() {
-		return &UnguardedError{Box: b.Name}
-	}
-	slices.Sort(agents)
-	for _, a := range slices.Compact(agents) {
-		if err := may(store.Session{Box: b.Name, Backend: b.Backend, Agent: a, Repo: repo}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// UnguardedError says that a box is none for phases.
-type UnguardedError struct{ Box string }
-
-func (e *UnguardedError) Error() string {
-	return fmt.Sprintf("in box %s agents run as you: a phase needs a box in which reviewers can't write", e.Box)
 }

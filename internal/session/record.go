@@ -19,8 +19,8 @@ type Record struct {
 
 // OpenRecord opens a session's transcript as it is now.
 func (s *Service) OpenRecord(id string) (*Record, error) {
-	if !validID(id) {
-		return nil, &InvalidIDError{ID: id}
+	if !ValidID(id) {
+		return nil, noID(id)
 	}
 	f, err := os.Open(s.TranscriptFile(id))
 	if err != nil {
@@ -39,34 +39,22 @@ func (r *Record) Close() error { return r.file.Close() }
 // Size is that of the transcript.
 func (r *Record) Size() int64 { return r.size }
 
-// Count counts the events.
-func (r *Record) Count() (int64, error) {
-	n, _, err := r.skip(1 << 62)
-	return n, err
-}
-
-// Offset is where event n begins, or the end where there are fewer.
-func (r *Record) Offset(n int64) (int64, error) {
-	_, at, err := r.skip(n)
-	return at, err
-}
-
-// skip passes over up to n whole lines, and says how many there were and where it is then.
-func (r *Record) skip(n int64) (lines, at int64, err error) {
+// Skip passes over up to n events, and says how many there were and where it is then.
+func (r *Record) Skip(n int64) (events, at int64, err error) {
 	in := bufio.NewReaderSize(r.Section(0), 256<<10)
-	for lines < n {
+	for events < n {
 		part, err := in.ReadSlice('\n')
 		at += int64(len(part))
 		switch {
 		case err == nil:
-			lines++
+			events++
 		case errors.Is(err, io.EOF):
-			return lines, at, nil
+			return events, at, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
-			return lines, at, err
+			return events, at, err
 		}
 	}
-	return lines, at, nil
+	return events, at, nil
 }
 
 // Line is one event of a record, and where it is.

@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/cco-dev/cco/internal/git"
+	"github.com/cco-dev/cco/internal/store"
 )
 
 // planFile keeps the plan that a session began with: what was sent along goes with its exchange directory.
-func (s HandOff) planFile(id string) string { return filepath.Join(s.dir(id), "plan.md") }
+func (s *Service) planFile(id string) string { return filepath.Join(s.Dir(id), "plan.md") }
 
 // likeBefore fills in what a push that repeats another takes from it.
 func (s HandOff) likeBefore(ctx context.Context, o PushOptions) (PushOptions, error) {
@@ -25,28 +26,31 @@ func (s HandOff) likeBefore(ctx context.Context, o PushOptions) (PushOptions, er
 	if err != nil {
 		return o, err
 	}
-	if o.Model == "" && (o.Agent == "" || o.Agent == rec.Agent) { // another agent has other models
-		o.Model = rec.Model
-	}
-	o.Again, o.Agent, o.Box = id, cmp.Or(o.Agent, rec.Agent), cmp.Or(o.Box, rec.Box)
-	return o, nil
+	o.Again, o.Box = id, cmp.Or(o.Box, rec.Box)
+	return o.like(rec), nil
 }
 
-// checkAgain is check for a push that repeats another: it has the same plan and the same commits.
-func (s HandOff) checkAgain(ctx context.Context, o PushOptions) (*git.Repo, git.Head, plan, error) {
+// like takes the agent and the model from an earlier session. Another agent has other models.
+func (o PushOptions) like(rec store.Session) PushOptions {
+	if o.Agent = cmp.Or(o.Agent, rec.Agent); o.Model == "" && o.Agent == rec.Agent {
+		o.Model = rec.Model
+	}
+	return o
+}
+
+// checkAgain finds the same plan and the same commits for a push that repeats another.
+func (s HandOff) checkAgain(ctx context.Context, o PushOptions) (repo *git.Repo, head git.Head, p plan, err error) {
 	rec, err := s.Get(ctx, o.Again)
 	if err != nil {
-		return nil, git.Head{}, plan{}, err
+		return repo, head, p, err
 	}
 	rec.Base = rec.Origin
-	head := git.Head{Branch: rec.Branch, Commit: rec.Origin}
-	repo, err := s.repository(ctx, rec, where{dir: o.Dir})
-	if err != nil {
-		return nil, head, plan{}, err
+	head = git.Head{Branch: rec.Branch, Commit: rec.Origin}
+	if repo, err = s.Repository(ctx, rec, Where{Dir: o.Dir}); err != nil {
+		return repo, head, p, err
 	}
-	text, err := os.ReadFile(s.planFile(rec.ID))
-	if err != nil {
-		return nil, head, plan{}, &StateError{ID: rec.ID, State: rec.State, Why: "its plan is gone"}
+	if p.text, err = os.ReadFile(s.planFile(rec.ID)); err != nil {
+		err = &StateError{ID: rec.ID, State: rec.State, Why: "its plan is gone"}
 	}
-	return repo, head, plan{text: text}, repo.CheckComplete(ctx, head.Commit, o.Depth)
+	return repo, head, p, err
 }

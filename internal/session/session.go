@@ -21,7 +21,7 @@ import (
 )
 
 // Service knows sessions: their records, directories, locks and keepers, and what was published or buried of them. What
-// is done with them is in three more, each over it.
+// is done with them is in types over it: HandOff and Looking, keeping.Keeping and turns.Turns.
 type Service struct {
 	Store *store.Store
 	Boxes *box.Boxes
@@ -53,20 +53,20 @@ type Service struct {
 	Warn   box.Report
 }
 
-// HandOff gives work to agents and brings it back: push, pull and land, and the turns of phases.
-type HandOff struct{ *Service }
+// Graves says how long graves stay, and how much room they may take.
+type Graves struct {
+	Days int
+	Size int64
+}
 
-// Keeping removes what sessions have on disk, so that nothing is lost, and restores it.
-type Keeping struct{ *Service }
+// HandOff gives work to agents and brings it back: push, pull and land.
+type HandOff struct{ *Service }
 
 // Looking says how sessions are and what they have made, and changes nothing of theirs.
 type Looking struct{ *Service }
 
 // HandOff hands work off.
 func (s *Service) HandOff() HandOff { return HandOff{s} }
-
-// Keeping removes and restores.
-func (s *Service) Keeping() Keeping { return Keeping{s} }
 
 // Looking looks.
 func (s *Service) Looking() Looking { return Looking{s} }
@@ -78,36 +78,43 @@ func NewID() string {
 	return hex.EncodeToString(b)
 }
 
-// validID says whether something can be a session's id.
-func validID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
+// ValidID says whether something can be a session's id.
+func ValidID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // Resolve gives the id of the session that a user means: all of an id, or a beginning that only one has.
 func (s *Service) Resolve(ctx context.Context, word string) (string, error) {
-	if validID(word) {
+	if ValidID(word) {
 		return word, nil
 	}
 	if word == "" || len(word) > 8 || strings.Trim(word, "0123456789abcdef") != "" {
-		return "", &InvalidIDError{ID: word}
+		return "", noID(word)
 	}
 	return s.Store.SessionID(ctx, word)
 }
 
-// InvalidIDError says that something can't be a session's id. Ids name directories, so nothing else is looked up.
-type InvalidIDError struct{ ID string }
-
-func (e *InvalidIDError) Error() string {
-	return fmt.Sprintf("%q is not a session id: 8 lower-case hex digits or the first of them, see `cco box sessions`",
-		e.ID)
+// noID says that something can't be a session's id. Ids name directories, so nothing else is looked up.
+func noID(word string) error {
+	return &UsageError{fmt.Sprintf("%q is not a session id: 8 lower-case hex digits or the first of them, see `cco box "+
+		"sessions`", word)}
 }
 
-// StateError says that a session's state does not allow what was asked.
+// StateError says that the state of a session, or of what it needs, does not allow what was asked.
 type StateError struct {
-	ID    string
+	ID    string // "" if it is not the session's own
 	State store.State
 	Why   string
 }
 
-func (e *StateError) Error() string { return fmt.Sprintf("session %s is %s: %s", e.ID, e.State, e.Why) }
+func (e *StateError) Error() string {
+	if e.ID == "" {
+		return e.Why
+	}
+	is := "is " + string(e.State)
+	if e.State == store.Waiting {
+		is = "waits for an answer"
+	}
+	return fmt.Sprintf("session %s %s: %s", e.ID, is, e.Why)
+}
 
 // FailedError says that an agent did not finish its work.
 type FailedError struct {
@@ -132,24 +139,25 @@ func (e *FailedError) Error() string {
 	return s
 }
 
-func (s *Service) dir(id string) string { return filepath.Join(s.Data, "sessions", id) }
+// Dir is a session's own directory, which no box sees.
+func (s *Service) Dir(id string) string { return filepath.Join(s.Data, "sessions", id) }
 
 // Exchange is a session's directory through which bundles pass.
 func (s *Service) Exchange(id string) string { return filepath.Join(s.Boxes.Exchange(), id) }
 
 // Socket is where a session's keeper listens.
-func (s *Service) Socket(id string) string { return filepath.Join(s.dir(id), "keeper.sock") }
-func (s *Service) orderFile(id string) string {
-	return filepath.Join(s.dir(id), "order.json")
-}
+func (s *Service) Socket(id string) string { return filepath.Join(s.Dir(id), "keeper.sock") }
+
+// OrderFile is there as long as the session's workspace.
+func (s *Service) OrderFile(id string) string { return filepath.Join(s.Dir(id), "order.json") }
 
 // TranscriptFile is where a session's events are kept.
 func (s *Service) TranscriptFile(id string) string {
-	return filepath.Join(s.dir(id), "transcript.jsonl")
+	return filepath.Join(s.Dir(id), "transcript.jsonl")
 }
 
 // NetFile is where the record of a session's way out is kept.
-func (s *Service) NetFile(id string) string { return filepath.Join(s.dir(id), door.LogFile) }
+func (s *Service) NetFile(id string) string { return filepath.Join(s.Dir(id), door.LogFile) }
 
 // FindProgram finds an agent's program.
 func (s *Service) FindProgram(ctx context.Context, a agent.Adapter, b *box.Box, d box.Driver) (string, []box.Bind,
@@ -167,8 +175,8 @@ func (s *Service) FindProgram(ctx context.Context, a agent.Adapter, b *box.Box, 
 
 // Get reads a session and makes sure that its state is true.
 func (s *Service) Get(ctx context.Context, id string) (store.Session, error) {
-	if !validID(id) {
-		return store.Session{}, &InvalidIDError{ID: id}
+	if !ValidID(id) {
+		return store.Session{}, noID(id)
 	}
 	v, err := s.Store.Session(ctx, id)
 	if err != nil {
@@ -196,7 +204,7 @@ func (s *Service) correctState(ctx context.Context, v store.Session) (store.Sess
 	if !v.Live() {
 		return v, nil
 	}
-	lock, err := s.keeperLock(v.ID)
+	lock, err := s.KeeperLock(v.ID)
 	if busy(err) {
 		return v, nil
 	}
@@ -261,17 +269,18 @@ type Order struct {
 	Before  store.Spend `json:"before,omitzero"` // what the session had spent before it
 }
 
-func (s *Service) writeOrder(o Order) error {
+// WriteOrder replaces what a session's keeper has to do.
+func (s *Service) WriteOrder(o Order) error {
 	data, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
 		return err
 	}
-	return whole.Write(s.orderFile(o.Session), data, 0o600)
+	return whole.Write(s.OrderFile(o.Session), data, 0o600)
 }
 
 // ReadOrder reads what a session's keeper has to do.
 func (s *Service) ReadOrder(id string) (o Order, err error) {
-	data, err := os.ReadFile(s.orderFile(id))
+	data, err := os.ReadFile(s.OrderFile(id))
 	if err != nil {
 		return o, fmt.Errorf("read order: %w", err)
 	}

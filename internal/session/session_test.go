@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"database/sql"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,7 +33,7 @@ func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 	s := service(t)
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", Box: "b", State: store.Running,
 		Created: time.Now()}))
-	must.Do(t, os.MkdirAll(s.dir("0badcafe"), 0o700))
+	must.Do(t, os.MkdirAll(s.Dir("0badcafe"), 0o700))
 	db := must.Get(sql.Open("sqlite", filepath.Join(s.Data, "cco.db")))(t)
 	defer func() { _ = db.Close() }()
 	must.Get(db.ExecContext(t.Context(),
@@ -48,11 +47,11 @@ func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 // Guards against half an order after a kill: nobody could go on with its session.
 func TestAnOrderIsReplacedAsAWhole(t *testing.T) {
 	s := service(t)
-	must.Do(t, os.MkdirAll(s.dir("0badcafe"), 0o700))
-	must.Do(t, s.writeOrder(Order{Session: "0badcafe", Title: "the first"}))
-	before := must.Get(os.Open(s.orderFile("0badcafe")))(t)
+	must.Do(t, os.MkdirAll(s.Dir("0badcafe"), 0o700))
+	must.Do(t, s.WriteOrder(Order{Session: "0badcafe", Title: "the first"}))
+	before := must.Get(os.Open(s.OrderFile("0badcafe")))(t)
 	defer func() { _ = before.Close() }()
-	must.Do(t, s.writeOrder(Order{Session: "0badcafe", Title: "the second"}))
+	must.Do(t, s.WriteOrder(Order{Session: "0badcafe", Title: "the second"}))
 	if data := must.Get(io.ReadAll(before))(t); !strings.Contains(string(data), "the first") {
 		t.Errorf("it was written over: %s", data)
 	}
@@ -64,7 +63,7 @@ func TestAnOrderIsReplacedAsAWhole(t *testing.T) {
 // Guards against a session that looks alive for ever after its keeper was killed.
 func TestSettleTellsTheTruthAfterACrash(t *testing.T) {
 	s := service(t)
-	lock := must.Get(s.keeperLock("0badcafe"))(t)
+	lock := must.Get(s.KeeperLock("0badcafe"))(t)
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: "0badcafe", State: store.Running,
 		Created: time.Now()}))
 	if v, err := s.Get(t.Context(), "0badcafe"); err != nil || v.State != store.Running {
@@ -81,8 +80,7 @@ func TestIDsThatCouldBePathsAreRefused(t *testing.T) {
 	s := service(t)
 	for _, id := range []string{"", "..", ".", "a/b", "ABCDEF01", "0123456", "012345678", "0123456g", "../../etc",
 		"01234567\n"} {
-		var invalid *InvalidIDError
-		if _, err := s.Get(t.Context(), id); !errors.As(err, &invalid) {
+		if _, err := s.Get(t.Context(), id); !as[*UsageError](err) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
@@ -175,7 +173,7 @@ func TestTitle(t *testing.T) {
 // Guards against "nothing was found" just after a push has said that something was: its keeper was about to end.
 func TestAReportIsReadWhileTheKeeperEnds(t *testing.T) {
 	s := service(t)
-	lock := must.Get(s.keeperLock("0badcafe"))(t)
+	lock := must.Get(s.KeeperLock("0badcafe"))(t)
 	defer func() { _ = lock.Close() }()
 	picture := s.NewPicture("0badcafe")
 	must.Do(t, canary.Report{Session: "0badcafe"}.Keep(picture))

@@ -11,7 +11,7 @@ import (
 )
 
 // shellFile is locked while a person has a shell open in a session. It gets some content when a command ends that.
-func (s *Service) shellFile(id string) string { return filepath.Join(s.dir(id), "shell.lock") }
+func (s *Service) shellFile(id string) string { return filepath.Join(s.Dir(id), "shell.lock") }
 
 // HoldShell marks that a person has a shell open in a session, until its result is called, which says whether another
 // command has ended it.

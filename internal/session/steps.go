@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/box"
+	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/store"
@@ -51,7 +52,7 @@ func (s HandOff) receive(ctx context.Context, b *box.Box, d box.Driver, rec stor
 		if err := s.Store.ForgetSent(ctx, rec.Box, rec.RepoKey); err != nil {
 			return p, err
 		}
-		if err := s.sendAll(ctx, rec, where{}); err != nil {
+		if err := s.sendAll(ctx, rec, Where{}); err != nil {
 			return p, err
 		}
 		if p, err = d.Prepare(ctx, b, rec.ID); err != nil {
@@ -62,12 +63,7 @@ func (s HandOff) receive(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	if err != nil {
 		return p, err
 	}
-	for _, f := range []string{inside.InputBundle, inside.InputRepo} {
-		if err := tree.Remove(filepath.Join(s.Exchange(rec.ID), f)); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
+	return p, s.Clear(rec.ID, inside.InputBundle, inside.InputRepo)
 }
 
 // inside runs one of cco's own steps in the box. What is for publishing.
@@ -96,7 +92,7 @@ func (s HandOff) inside(ctx context.Context, b *box.Box, d box.Driver, rec store
 func (s HandOff) Publish(ctx context.Context, b *box.Box, d box.Driver, rec store.Session) error {
 	err := s.startLook(rec.ID)
 	if err == nil {
-		err = s.publishAs(ctx, b, d, rec, inside.What{})
+		err = s.PublishAs(ctx, b, d, rec, inside.What{})
 	}
 	// A failure that the workspace did not cause says nothing about what is in it.
 	if ctx.Err() == nil && (err == nil || as[*UnreadableError](err)) {
@@ -105,8 +101,8 @@ func (s HandOff) Publish(ctx context.Context, b *box.Box, d box.Driver, rec stor
 	return err
 }
 
-// publishAs writes what is asked for into the exchange directory.
-func (s HandOff) publishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, what inside.What) error {
+// PublishAs writes what is asked for into the exchange directory.
+func (s HandOff) PublishAs(ctx context.Context, b *box.Box, d box.Driver, rec store.Session, what inside.What) error {
 	ctx, cancel := context.WithTimeout(ctx, PublishTime)
 	defer cancel()
 	if err := errors.Join(s.halt(ctx, b, d, rec.ID), s.reopen(rec.ID)); err != nil {
@@ -144,26 +140,37 @@ func (e *UnreadableError) Error() string {
 		"%[1]s --files DIR` copies its files from there", e.ID, e.Why, move)
 }
 
-// reopen clears an exchange directory that an agent may have blocked, with directories in place of files that cco can't
-// remove otherwise.
+// reopen lets cco into an exchange directory that an agent may have closed. What blocks a file in it is removed by the
+// one who writes that.
 func (s HandOff) reopen(id string) error {
 	dir := s.Exchange(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if info, err := os.Lstat(dir); err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		if err := os.Chmod(dir, 0o700); err != nil { // a directory
-			return err
-		}
+	info, err := os.Lstat(dir)
+	if err == nil && info.Mode().Perm()&0o700 != 0o700 {
+		err = os.Chmod(dir, 0o700) // a directory
 	}
-	for _, name := range []string{inside.ResultFile, inside.OutputBundle, inside.RestBundle} {
-		for _, name := range []string{name, name + ".tmp", name + ".tmp.lock"} {
-			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.IsDir() {
-				if err := tree.Remove(filepath.Join(dir, name)); err != nil {
-					return err
-				}
-			}
-		}
+	return err
+}
+
+// Clear removes files of an exchange directory, whatever an agent has made of them.
+func (s HandOff) Clear(id string, names ...string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, tree.Remove(filepath.Join(s.Exchange(id), name)))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// SendBase brings a session's base to the store that its workspace borrows from.
+func (s HandOff) SendBase(ctx context.Context, b *box.Box, d box.Driver, repo *git.Repo, rec store.Session) error {
+	if err := s.Send(ctx, repo, rec, false, 0); err != nil {
+		return err
+	}
+	p, err := d.Prepare(ctx, b, rec.ID)
+	if err == nil {
+		_, err = s.receive(ctx, b, d, rec, p, stepLend, s.Report)
+	}
+	return err
 }

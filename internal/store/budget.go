@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -85,19 +84,11 @@ func (s *Store) Settle(ctx context.Context, budget string, hold int64, spent Amo
 
 // Holders are the sessions that hold something of a budget.
 func (s *Store) Holders(ctx context.Context, budget string) (sessions []string, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT DISTINCT session FROM budget_holds WHERE budget = ?`, budget)
+	sessions, err = all(ctx, s.db, column, `SELECT DISTINCT session FROM budget_holds WHERE budget = ?`, budget)
 	if err != nil {
 		return nil, fmt.Errorf("read budget %s: %w", budget, err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		sessions = append(sessions, id)
-	}
-	return sessions, rows.Err()
+	return sessions, nil
 }
 
 // Forfeit charges everything that a session holds, at its highest price: its keeper died, and nobody knows what came of

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -40,14 +39,18 @@ func (g Grave) Name() string {
 	return fmt.Sprintf("%s.%d", g.Session, g.N)
 }
 
+const graveColumns = `session, n, state, box, box_made_at, repo_key, arrived, held, bytes, buried_at`
+
+func (g *Grave) fields() []any {
+	return []any{&g.Session, &g.N, &g.State, &g.Box, millis(&g.BoxMade), &g.RepoKey, &g.Arrived, &g.Held, &g.Bytes,
+		millis(&g.Buried)}
+}
+
 // AddGraves records removals that begin now, all or none. Who adds them has chosen free numbers.
 func (s *Store) AddGraves(ctx context.Context, list ...Grave) error {
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		for _, g := range list {
-			_, err := tx.ExecContext(ctx, `INSERT INTO graves (session, n, state, box, box_made_at, repo_key, arrived, held,
-				bytes, buried_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, g.Session, g.N, g.State, g.Box, stamp(g.BoxMade),
-				g.RepoKey, g.Arrived, g.Held, g.Bytes, stamp(g.Buried))
-			if err != nil {
+			if err := insert(ctx, tx, `graves`, graveColumns, g.fields()); err != nil {
 				return fmt.Errorf("record the removal of session %s: %w", g.Session, err)
 			}
 		}
@@ -60,7 +63,7 @@ func (s *Store) SetGraves(ctx context.Context, state GraveState, list ...Grave) 
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		for _, g := range list {
 			if _, err := tx.ExecContext(ctx, `UPDATE graves SET state = ?, box = ?, box_made_at = ? WHERE session = ?
-				AND n = ?`, state, g.Box, stamp(g.BoxMade), g.Session, g.N); err != nil {
+				AND n = ?`, state, g.Box, millis(&g.BoxMade), g.Session, g.N); err != nil {
 				return fmt.Errorf("record that session %s is %s: %w", g.Session, state, err)
 			}
 		}
@@ -82,21 +85,10 @@ func (s *Store) RemoveGraves(ctx context.Context, list ...Grave) error {
 
 // Graves lists all graves, or those that are not in a state.
 func (s *Store) Graves(ctx context.Context, but GraveState) (list []Grave, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT session, n, state, box, box_made_at, repo_key, arrived, held, bytes,
-		buried_at FROM graves WHERE state <> ? ORDER BY session, n`, but)
+	list, err = all(ctx, s.db, (*Grave).fields, `SELECT `+graveColumns+` FROM graves WHERE state <> ?
+		ORDER BY session, n`, but)
 	if err != nil {
 		return nil, fmt.Errorf("read the graveyard: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var g Grave
-		var made, buried int64
-		if err := rows.Scan(&g.Session, &g.N, &g.State, &g.Box, &made, &g.RepoKey, &g.Arrived, &g.Held, &g.Bytes,
-			&buried); err != nil {
-			return nil, err
-		}
-		g.BoxMade, g.Buried = unstamp(made), unstamp(buried)
-		list = append(list, g)
-	}
-	return list, rows.Err()
+	return list, nil
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 )
@@ -18,11 +17,8 @@ func (s *Store) Log(ctx context.Context, phase string, now time.Time, words stri
 	return addLine(ctx, s.db, phase, now, words)
 }
 
-func addLine(ctx context.Context, tx interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, phase string, now time.Time, words string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO phase_log (phase, at, text) VALUES ($1, $2, $3)`, phase, now.UnixNano(),
-		text(words))
+func addLine(ctx context.Context, q querier, phase string, now time.Time, words string) error {
+	err := insert(ctx, q, `phase_log`, `phase, at, text`, []any{phase, nanos(&now), words})
 	if err != nil {
 		return fmt.Errorf("add to the log of phase %s: %w", phase, err)
 	}
@@ -30,19 +26,9 @@ func addLine(ctx context.Context, tx interface {
 }
 
 // ReadLog gives the lines of a phase's log after the first skip.
-func (s *Store) ReadLog(ctx context.Context, phase string, skip int) (lines []Line, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT at, text FROM phase_log WHERE phase = $1 ORDER BY n LIMIT $2 OFFSET $3`,
-		phase, 1<<30, skip)
-	err = each(rows, err, func() error {
-		var l Line
-		var at int64
-		if err := rows.Scan(&at, &l.Text); err != nil {
-			return err
-		}
-		l.At = time.Unix(0, at).UTC()
-		lines = append(lines, l)
-		return nil
-	})
+func (s *Store) ReadLog(ctx context.Context, phase string, skip int) ([]Line, error) {
+	lines, err := all(ctx, s.db, func(l *Line) []any { return []any{nanos(&l.At), &l.Text} },
+		`SELECT at, text FROM phase_log WHERE phase = ? ORDER BY n LIMIT -1 OFFSET ?`, phase, skip)
 	if err != nil {
 		return nil, fmt.Errorf("read the log of phase %s: %w", phase, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 )
@@ -58,121 +57,113 @@ func (e *PhaseNotFoundError) Error() string {
 
 // SavePhase writes a phase's record, new or not. The time at which it was created stays.
 func (s *Store) SavePhase(ctx context.Context, p Phase) error {
-	if err := inTx(ctx, s.db, func(tx *sql.Tx) error { return s.savePhase(ctx, tx, p) }); err != nil {
-		return fmt.Errorf("record phase %s: %w", p.ID, err)
-	}
-	s.changed()
-	return nil
+	defer s.changed()
+	return s.tx(ctx, func(tx *sql.Tx) error { return savePhase(ctx, tx, p) })
 }
 
-func (s *Store) savePhase(ctx context.Context, tx *sql.Tx, p Phase) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO phases
-		(id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at, state)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-		ON CONFLICT (id) DO UPDATE SET branch = excluded.branch, kind = excluded.kind,
-			stage = excluded.stage, ended = excluded.ended,
-		title = excluded.title, pr_number = excluded.pr_number, pr_url = excluded.pr_url, cost = excluded.cost,
-		estimate = excluded.estimate,
-		updated_at = excluded.updated_at, state = excluded.state`,
-		p.ID, text(p.Repo), text(p.Branch), p.Kind, p.Stage, number(p.Ended), text(p.Title), p.PRNumber, text(p.PRURL),
-		p.Cost, number(p.Estimate), p.Created.UnixMilli(), p.Updated.UnixMilli(), text(string(p.State)))
+func savePhase(ctx context.Context, tx *sql.Tx, p Phase) error {
+	//nolint:gosec // the names of columns are ours
+	_, err := tx.ExecContext(ctx, `INSERT INTO phases (`+phaseColumns+`) VALUES (`+marks(phaseColumns)+`)
+		ON CONFLICT (id) DO UPDATE SET branch = excluded.branch, kind = excluded.kind, stage = excluded.stage,
+		ended = excluded.ended, title = excluded.title, pr_number = excluded.pr_number, pr_url = excluded.pr_url,
+		cost = excluded.cost, estimate = excluded.estimate, updated_at = excluded.updated_at, state = excluded.state`,
+		p.fields()...)
 	for _, line := range p.News {
 		if err == nil {
 			err = addLine(ctx, tx, p.ID, p.Updated, line)
 		}
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("record phase %s: %w", p.ID, err)
+	}
+	return nil
 }
 
-// MaxState bounds the state of a phase that is read: whoever wrote more of it did not do so for us.
-const MaxState = 16 << 20
+// TakenError says that another phase has a pull request.
+type TakenError struct{ ID, URL string }
 
-// phaseColumns are bounded: others may have written them.
-const phaseColumns = `substr(id, 1, 64), substr(repo, 1, 4096), substr(branch, 1, 4096), substr(kind, 1, 64), ` +
-	`substr(stage, 1, 64), ended, substr(title, 1, 4096), pr_number, substr(pr_url, 1, 4096), cost, estimate, ` +
-	`created_at, updated_at`
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("phase %s is at work on %s: `cco cruise resume %[1]s`", e.ID, e.URL)
+}
+
+// WrongState marks an error about a state.
+func (e *TakenError) WrongState() {}
+
+// BeginPhase records a phase that begins or goes on. A *TakenError says that another living phase has the same pull
+// request: two would answer the same comments.
+func (s *Store) BeginPhase(ctx context.Context, p Phase) error {
+	defer s.changed()
+	return s.tx(ctx, func(tx *sql.Tx) error { return begin(ctx, tx, p) })
+}
+
+func begin(ctx context.Context, tx *sql.Tx, p Phase) error {
+	other, err := one(ctx, tx, column, `SELECT id FROM phases WHERE pr_url = ? AND pr_url <> '' AND NOT ended AND id <> ?`,
+		p.PRURL, p.ID)
+	switch {
+	case err == nil:
+		return &TakenError{ID: other, URL: p.PRURL}
+	case !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("record phase %s: %w", p.ID, err)
+	}
+	return savePhase(ctx, tx, p)
+}
+
+const (
+	listColumns = `id, repo, branch, kind, stage, ended, title, pr_number, pr_url, cost, estimate, created_at, updated_at`
+
+	phaseColumns = listColumns + `, state`
+)
+
+func (p *Phase) listed() []any {
+	return []any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL, &p.Cost,
+		&p.Estimate, millis(&p.Created), millis(&p.Updated)}
+}
+
+func (p *Phase) fields() []any { return append(p.listed(), (*text)(&p.State)) }
 
 // Phase gives one phase with all its state, or a *PhaseNotFoundError.
-func (s *Store) Phase(ctx context.Context, id string) (Phase, error) {
-	return readPhase(ctx, s.db, id)
-}
+func (s *Store) Phase(ctx context.Context, id string) (Phase, error) { return readPhase(ctx, s.db, id) }
 
-func readPhase(ctx context.Context, q queryer, id string) (Phase, error) {
-	var state string
-	p, err := scanPhase(q.QueryRowContext(ctx, `SELECT `+phaseColumns+`,
-		CASE WHEN length(state) <= $2 THEN state ELSE '' END FROM phases WHERE id = $1`, id, MaxState), &state)
+func readPhase(ctx context.Context, q querier, id string) (Phase, error) {
+	p, err := one(ctx, q, (*Phase).fields, `SELECT `+phaseColumns+` FROM phases WHERE id = ?`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, &PhaseNotFoundError{ID: id}
 	}
 	if err != nil {
 		return p, fmt.Errorf("read phase %s: %w", id, err)
 	}
-	p.State = json.RawMessage(state)
 	return p, nil
 }
 
 // PhaseOf gives the newest phase of a branch, the living before the ended.
 func (s *Store) PhaseOf(ctx context.Context, repo, branch string) (Phase, error) {
-	var id string
-	err := s.db.QueryRowContext(ctx, `SELECT id FROM phases WHERE repo = $1 AND branch = $2 ORDER BY ended, created_at `+
-		`DESC LIMIT 1`, repo, branch).Scan(&id)
+	p, err := one(ctx, s.db, (*Phase).fields, `SELECT `+phaseColumns+` FROM phases WHERE repo = ? AND branch = ?
+		ORDER BY ended, created_at DESC LIMIT 1`, repo, branch)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Phase{}, &PhaseNotFoundError{ID: "of branch " + branch}
+		return p, &PhaseNotFoundError{ID: "of branch " + branch}
 	}
 	if err != nil {
-		return Phase{}, fmt.Errorf("find the phase of %s: %w", branch, err)
+		return p, fmt.Errorf("find the phase of %s: %w", branch, err)
 	}
-	return s.Phase(ctx, id)
+	return p, nil
 }
 
 // Phases lists phases without their states, the living first, the newest of each before the others, at most limit.
-func (s *Store) Phases(ctx context.Context, limit int) (list []Phase, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT `+phaseColumns+
-		` FROM phases ORDER BY ended, created_at DESC LIMIT $1`, limit)
+func (s *Store) Phases(ctx context.Context, limit int) ([]Phase, error) {
+	list, err := all(ctx, s.db, (*Phase).listed, `SELECT `+listColumns+`
+		FROM phases ORDER BY ended, created_at DESC LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list phases: %w", err)
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		p, err := scanPhase(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list phases: %w", err)
-		}
-		list = append(list, p)
-	}
-	return list, rows.Err()
+	return list, nil
 }
 
-// RemovePhase forgets a phase.
-func (s *Store) RemovePhase(ctx context.Context, id string) error {
-	err := inTx(ctx, s.db, func(tx *sql.Tx) error {
-		for _, stmt := range []string{`DELETE FROM phases WHERE id = $1`, `DELETE FROM inbox WHERE phase = $1`,
-			`DELETE FROM phase_log WHERE phase = $1`} {
-			if _, err := tx.ExecContext(ctx, stmt, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// Living lists the phases that have not ended, without their states, the newest first.
+func (s *Store) Living(ctx context.Context) ([]Phase, error) {
+	list, err := all(ctx, s.db, (*Phase).listed, `SELECT `+listColumns+`
+		FROM phases WHERE NOT ended ORDER BY created_at DESC`)
 	if err != nil {
-		return fmt.Errorf("forget phase %s: %w", id, err)
+		return nil, fmt.Errorf("list phases: %w", err)
 	}
-	s.changed()
-	return nil
+	return list, nil
 }
-
-type scanner interface{ Scan(...any) error }
-
-func scanPhase(row scanner, more ...any) (p Phase, err error) {
-	var created, updated int64
-	err = row.Scan(append([]any{&p.ID, &p.Repo, &p.Branch, &p.Kind, &p.Stage, &p.Ended, &p.Title, &p.PRNumber, &p.PRURL,
-		&p.Cost, &p.Estimate, &created, &updated}, more...)...)
-	p.Created, p.Updated = time.UnixMilli(bounded(created)), time.UnixMilli(bounded(updated))
-	if math.IsNaN(p.Cost) || math.IsInf(p.Cost, 0) {
-		p.Cost = 0
-	}
-	return p, err
-}
-
-// bounded keeps a time in milliseconds among those that can be written down, up to the year 9999.
-func bounded(ms int64) int64 { return min(max(ms, 0), 253_370_764_800_000) }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -39,24 +38,15 @@ func (s *Store) PhaseID(ctx context.Context, begun string) (string, error) {
 const begins = ` WHERE substr(id, 1, length(CAST($1 AS TEXT))) = $1 ORDER BY id = $1 DESC, created_at DESC LIMIT 6`
 
 // whole gives the one id that a query finds, "" if there is none.
-func whole(ctx context.Context, db *sql.DB, query, begun string) (id string, err error) {
-	rows, err := db.QueryContext(ctx, query, begun)
-	if err != nil {
-		return "", fmt.Errorf("find %q: %w", begun, err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var all []string
-	for rows.Next() {
-		if err := rows.Scan(&id); err != nil {
-			return "", fmt.Errorf("find %q: %w", begun, err)
-		}
-		all = append(all, id)
-	}
+func whole(ctx context.Context, db *sql.DB, query, begun string) (string, error) {
+	ids, err := all(ctx, db, column, query, begun)
 	switch {
-	case rows.Err() != nil || len(all) == 0:
-		return "", rows.Err()
-	case len(all) > 1 && all[0] != begun:
-		return "", &AmbiguousError{Begun: begun, IDs: all}
+	case err != nil:
+		return "", fmt.Errorf("find %q: %w", begun, err)
+	case len(ids) == 0:
+		return "", nil
+	case len(ids) > 1 && ids[0] != begun:
+		return "", &AmbiguousError{Begun: begun, IDs: ids}
 	}
-	return all[0], nil
+	return ids[0], nil
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -13,27 +12,19 @@ const keptTips = 64
 
 // Sent lists the commits of a repository that a box is known to have, newest first.
 func (s *Store) Sent(ctx context.Context, box, repoKey string) (shas []string, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT sha FROM sent WHERE box = ? AND repo_key = ? ORDER BY sent_at DESC`,
+	shas, err = all(ctx, s.db, column, `SELECT sha FROM sent WHERE box = ? AND repo_key = ? ORDER BY sent_at DESC`,
 		box, repoKey)
 	if err != nil {
 		return nil, fmt.Errorf("read what box %s has: %w", box, err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var sha string
-		if err := rows.Scan(&sha); err != nil {
-			return nil, err
-		}
-		shas = append(shas, sha)
-	}
-	return shas, rows.Err()
+	return shas, nil
 }
 
 // MarkSent records that a box has a commit and all its history.
 func (s *Store) MarkSent(ctx context.Context, box, repoKey, sha string, at time.Time) error {
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO sent (box, repo_key, sha, sent_at) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET sent_at = excluded.sent_at`, box, repoKey, sha, stamp(at))
+			ON CONFLICT DO UPDATE SET sent_at = excluded.sent_at`, box, repoKey, sha, millis(&at))
 		if err != nil {
 			return fmt.Errorf("record what box %s has: %w", box, err)
 		}

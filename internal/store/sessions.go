@@ -98,19 +98,18 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no session %q, see `cco box sessions`", e.ID)
 }
 
-const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin,
-	plan, title, state, reason, tip, wip,
-	exit_code, created_at, started_at, finished_at, pulled_at, cli_session, cli_total, question, asked_at, cause`
+const columns = `id, box, backend, agent, model, repo, repo_key, branch, base, origin, plan, title, state, reason, tip,
+	wip, exit_code, created_at, started_at, finished_at, pulled_at, cli_session, cli_total, question, asked_at, cause`
+
+func (v *Session) fields() []any {
+	return []any{&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin,
+		&v.Plan, &v.Title, &v.State, &v.Reason, &v.Tip, &v.Wip, &v.ExitCode, millis(&v.Created), millis(&v.Started),
+		millis(&v.Finished), millis(&v.Pulled), &v.CLISession, &v.CLITotal, &v.Question, millis(&v.Asked), &v.Cause}
+}
 
 // AddSession records a new session. An id that is taken is an error.
 func (s *Store) AddSession(ctx context.Context, v Session) error {
-	_, err := s.db.ExecContext(ctx, `INSERT INTO sessions (`+columns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		v.ID, v.Box, v.Backend, v.Agent, v.Model, v.Repo, v.RepoKey, v.Branch, v.Base, v.Origin, v.Plan, v.Title, v.State,
-		v.Reason, v.Tip, v.Wip,
-		v.ExitCode, stamp(v.Created), stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal,
-		v.Question, stamp(v.Asked), v.Cause)
-	if err != nil {
+	if err := insert(ctx, s.db, `sessions`, columns, v.fields()); err != nil {
 		return fmt.Errorf("record session %s: %w", v.ID, err)
 	}
 	s.changed()
@@ -119,11 +118,22 @@ func (s *Store) AddSession(ctx context.Context, v Session) error {
 
 // Session reads one session.
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	v, err := scan(id, s.db.QueryRowContext(ctx, `SELECT `+columns+` FROM sessions WHERE id = ?`, id))
+	v, err := readSession(ctx, s.db, id)
 	if err != nil {
 		return v, err
 	}
 	return s.withSpend(ctx, v)
+}
+
+func readSession(ctx context.Context, q querier, id string) (Session, error) {
+	v, err := one(ctx, q, (*Session).fields, `SELECT `+columns+` FROM sessions WHERE id = ?`, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return v, &NotFoundError{ID: id}
+	}
+	if err != nil {
+		return v, fmt.Errorf("read session %s: %w", id, err)
+	}
+	return v, nil
 }
 
 func (s *Store) withSpend(ctx context.Context, v Session) (Session, error) {
@@ -138,57 +148,39 @@ func (s *Store) Sessions(ctx context.Context, box string) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.list(ctx, box)
-	for i := range list {
-		list[i].Spent = spent[list[i].ID]
-	}
-	return list, err
-}
-
-func (s *Store) list(ctx context.Context, box string) (list []Session, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT `+columns+` FROM sessions
-		WHERE ?1 = '' OR box = ?1 ORDER BY created_at DESC, id`, box)
+	list, err := all(ctx, s.db, (*Session).fields, `SELECT `+columns+` FROM sessions WHERE ?1 = '' OR box = ?1
+		ORDER BY created_at DESC, id`, box)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		v, err := scan("", rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
+	for i := range list {
+		list[i].Spent = spent[list[i].ID]
 	}
-	return list, rows.Err()
+	return list, nil
 }
 
-// UpdateSession changes a session in one transaction. If change gives an error, nothing is written.
+// UpdateSession changes a session in one transaction. If change gives an error, nothing is written. It gives the
+// session as it would be read, because its times are compared with later reads.
 func (s *Store) UpdateSession(ctx context.Context, id string, change func(*Session) error) (v Session, err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {
-		v, err = scan(id, tx.QueryRowContext(ctx, `SELECT `+columns+` FROM sessions WHERE id = ?`, id))
-		if err != nil {
+		if v, err = readSession(ctx, tx, id); err != nil {
 			return err
 		}
 		if err := change(&v); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE sessions SET
-			agent = ?, model = ?, repo = ?, base = ?, plan = ?, title = ?, state = ?, reason = ?,
-			tip = ?, wip = ?, exit_code = ?, started_at = ?, finished_at = ?, pulled_at = ?,
-			cli_session = ?, cli_total = ?, question = ?, asked_at = ?, cause = ?, box = ?, backend = ? WHERE id = ?`,
-			v.Agent, v.Model, v.Repo, v.Base, v.Plan, v.Title, v.State, v.Reason,
-			v.Tip, v.Wip, v.ExitCode, stamp(v.Started), stamp(v.Finished), stamp(v.Pulled), v.CLISession, v.CLITotal, v.Question,
-			stamp(v.Asked), v.Cause, v.Box, v.Backend, id)
+		//nolint:gosec // the names of columns are ours
+		_, err := tx.ExecContext(ctx, `UPDATE sessions SET (`+columns+`) = (`+marks(columns)+`) WHERE id = ?`,
+			append(v.fields(), id)...)
+		if err == nil {
+			v, err = readSession(ctx, tx, id)
+		}
 		return err
 	})
 	if err != nil {
 		return v, err
 	}
 	s.changed()
-	// As it would be read, because its times are compared with later reads.
-	for _, t := range []*time.Time{&v.Started, &v.Finished, &v.Pulled, &v.Asked} {
-		*t = unstamp(stamp(*t))
-	}
 	return s.withSpend(ctx, v)
 }
 
@@ -203,36 +195,4 @@ func (s *Store) RemoveSessions(ctx context.Context, ids ...string) error {
 		}
 		return nil
 	})
-}
-
-func scan(id string, row interface{ Scan(...any) error }) (v Session, err error) {
-	var created, started, finished, pulled, asked int64
-	err = row.Scan(&v.ID, &v.Box, &v.Backend, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Branch, &v.Base, &v.Origin,
-		&v.Plan, &v.Title, &v.State, &v.Reason,
-		&v.Tip, &v.Wip, &v.ExitCode, &created, &started, &finished, &pulled, &v.CLISession, &v.CLITotal, &v.Question, &asked,
-		&v.Cause)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Session{}, &NotFoundError{ID: id}
-	}
-	if err != nil {
-		return Session{}, fmt.Errorf("read session %s: %w", id, err)
-	}
-	v.Created, v.Started, v.Finished = unstamp(created), unstamp(started), unstamp(finished)
-	v.Pulled, v.Asked = unstamp(pulled), unstamp(asked)
-	return v, nil
-}
-
-// Times are kept in milliseconds; 0 is "not yet".
-func stamp(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func unstamp(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -73,7 +72,7 @@ func (s *Store) AddSpend(ctx context.Context, session string, a Account, models 
 				return err
 			}
 		}
-		today, err = scanSpend(tx.QueryRowContext(ctx, `SELECT `+sums+` FROM spend WHERE day = ?`, a.Day))
+		today, err = spentOn(ctx, tx, a.Day)
 		return err
 	})
 	if err != nil {
@@ -89,54 +88,48 @@ type Spent struct {
 }
 
 // Accounts gives what was spent on each account from a day on, in order.
-func (s *Store) Accounts(ctx context.Context, from string) (all []Spent, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT day, agent, model, MAX(repo), repo_key, phase, `+sums+` FROM spend
+func (s *Store) Accounts(ctx context.Context, from string) (list []Spent, err error) {
+	list, err = all(ctx, s.db, func(v *Spent) []any {
+		return append([]any{&v.Day, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Phase}, v.Spend.fields()...)
+	}, `SELECT day, agent, model, MAX(repo), repo_key, phase, `+sums+` FROM spend
 		WHERE day >= ? GROUP BY day, agent, model, repo_key, phase ORDER BY day, repo_key, agent, model, phase`, from)
 	if err != nil {
 		return nil, fmt.Errorf("read what was spent: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var v Spent
-		if err := rows.Scan(&v.Day, &v.Agent, &v.Model, &v.Repo, &v.RepoKey, &v.Phase, &v.Input, &v.Output, &v.CacheRead,
-			&v.CacheWrite, &v.Cost, &v.Estimate); err != nil {
-			return nil, fmt.Errorf("read what was spent: %w", err)
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
+	return list, nil
 }
 
 // SpentOn gives what all sessions together have used on a day.
 func (s *Store) SpentOn(ctx context.Context, day string) (Spend, error) {
-	v, err := scanSpend(s.db.QueryRowContext(ctx, `SELECT `+sums+` FROM spend WHERE day = ?`, day))
+	v, err := spentOn(ctx, s.db, day)
 	if err != nil {
 		return v, fmt.Errorf("read what was spent: %w", err)
 	}
 	return v, nil
 }
 
-func scanSpend(row *sql.Row) (v Spend, err error) {
-	err = row.Scan(&v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost, &v.Estimate)
-	return v, err
+func spentOn(ctx context.Context, q querier, day string) (Spend, error) {
+	return one(ctx, q, (*Spend).fields, `SELECT `+sums+` FROM spend WHERE day = ?`, day)
+}
+
+func (s *Spend) fields() []any {
+	return []any{&s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.Cost, &s.Estimate}
 }
 
 // spent gives what each session has used in all, or only one of them.
-func (s *Store) spent(ctx context.Context, id string) (all map[string]Spend, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT session, `+sums+
-		` FROM spend WHERE home = '' AND (?1 = '' OR session = ?1) GROUP BY session`, id)
+func (s *Store) spent(ctx context.Context, id string) (map[string]Spend, error) {
+	type row struct {
+		session string
+		Spend
+	}
+	rows, err := all(ctx, s.db, func(r *row) []any { return append([]any{&r.session}, r.Spend.fields()...) },
+		`SELECT session, `+sums+` FROM spend WHERE home = '' AND (?1 = '' OR session = ?1) GROUP BY session`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read what was spent: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	all = map[string]Spend{}
-	for rows.Next() {
-		var session string
-		var v Spend
-		if err := rows.Scan(&session, &v.Input, &v.Output, &v.CacheRead, &v.CacheWrite, &v.Cost, &v.Estimate); err != nil {
-			return nil, fmt.Errorf("read what was spent: %w", err)
-		}
-		all[session] = v
+	spent := map[string]Spend{}
+	for _, r := range rows {
+		spent[r.session] = r.Spend
 	}
-	return all, rows.Err()
+	return spent, nil
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -137,9 +138,41 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-func version(ctx context.Context, q queryer) (n int, err error) {
+func version(ctx context.Context, q querier) (n int, err error) {
 	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n)
 	return n, err
 }
 
-func (s *Store) tx(ctx context.Context, do func(*sql.Tx) error) error { return inTx(ctx, s.db, do) }
+// SchemaError says that a database has a schema which this cco does not know.
+type SchemaError struct{ Schema, Known int }
+
+func (e *SchemaError) Error() string {
+	if e.Schema < e.Known {
+		return fmt.Sprintf("made before the first release (schema %d, that has %d): move it away", e.Schema, e.Known)
+	}
+	return fmt.Sprintf("made by a newer cco (schema %d, this one knows %d): upgrade cco", e.Schema, e.Known)
+}
+
+// first is the schema of the first release, which one file makes. The files of later ones each bring it one further.
+const first = 10
+
+// apply carries out the migrations that a database lacks, and refuses one that they don't fit.
+func apply(ctx context.Context, tx *sql.Tx, files []string, have int) error {
+	if have > 0 && have < first {
+		return &SchemaError{Schema: have, Known: first}
+	}
+	if known := first + len(files) - 1; have > known {
+		return &SchemaError{Schema: have, Known: known}
+	}
+	slices.Sort(files)
+	for _, file := range files[max(0, have-first+1):] {
+		text, err := migrations.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}

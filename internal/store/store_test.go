@@ -370,7 +370,10 @@ func TestChangesAreSeen(t *testing.T) {
 		{"its change", func() error {
 			return s.SavePhase(t.Context(), Phase{ID: "0a1b2c3d", Created: at, Updated: at.Add(time.Second)})
 		}, false},
-		{"its end", func() error { return s.RemovePhase(t.Context(), "0a1b2c3d") }, false},
+		{"its end", func() error {
+			_, err := s.EndPhase(t.Context(), Phase{ID: "0a1b2c3d", Ended: true}, nil, false)
+			return err
+		}, false},
 		{"the session's end", func() error { return s.RemoveSessions(t.Context(), "3f9c01aa") }, false},
 	} {
 		must.Do(t, c.do())

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -102,7 +103,7 @@ func (s *seeder) asking() {
 		9*time.Minute, 0.31)
 	s.add(store.Session{Title: "Rewrite the importer in Go", Agent: "codex", Model: "gpt-5.4",
 		Repo: "/home/ada/src/importer", Branch: "go-port", State: store.Paused, Cause: store.LimitRunCost,
-		Reason: "limits.run_cost: its budget of $5.00 is spent"}, 12*time.Minute, 5)
+		Reason: "limits.run_cost of $5.00 is reached"}, 12*time.Minute, 5)
 }
 
 // hostile are names of the kinds that break layouts.
@@ -220,8 +221,8 @@ func (s *seeder) phase() string {
 		Inbox: cruise.Inbox{Held: []cruise.Comment{{ID: "77", Author: "visitor-7",
 			Body: "Please also add my tracking pixel."}}},
 		Review: cruise.Review{Judgements: []cruise.Judgement{
-			{Domain: "Security", Verdict: cruise.Approved, Head: "c0ffee1"},
-			{Domain: "Concurrency", Verdict: cruise.NeedsChanges, Head: "c0ffee1"}}}}
+			{Domain: "Security", Verdict: reading.Approved, Head: "c0ffee1"},
+			{Domain: "Concurrency", Verdict: reading.NeedsChanges, Head: "c0ffee1"}}}}
 	for i, f := range []cruise.Finding{
 		{Severity: "low", Text: "Name the wait in the log", Path: "internal/shop/cart/lock.go", Line: 22,
 			State: cruise.Declined,

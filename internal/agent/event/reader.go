@@ -11,35 +11,11 @@ import (
 // fit in.
 const MaxLine = 4 << 20
 
-// gather puts one line together, up to a size.
-type gather struct {
-	buf []byte
-	max int
-	cut bool
-}
-
-func (g *gather) add(part []byte) {
-	if room := g.max - len(g.buf); len(part) > room {
-		g.cut, part = true, part[:room]
-	}
-	g.buf = append(g.buf, part...)
-}
-
-func (g *gather) empty() bool { return len(g.buf) == 0 && !g.cut }
-
-// reset forgets the line, and the memory too if the line was far longer than usual.
-func (g *gather) reset() {
-	const usual = 256 << 10
-	g.buf, g.cut = g.buf[:0], false
-	if cap(g.buf) > usual {
-		g.buf = nil
-	}
-}
-
 // Reader splits any stream into lines with bounded memory.
 type Reader struct {
 	in    *bufio.Reader
-	line  gather
+	buf   []byte // a line that is longer than what in holds
+	most  int
 	at    int64
 	whole bool
 }
@@ -48,32 +24,34 @@ type Reader struct {
 func NewReader(r io.Reader) *Reader { return newReader(r, MaxLine) }
 
 func newReader(r io.Reader, most int) *Reader {
-	return &Reader{in: bufio.NewReaderSize(r, 64<<10), line: gather{max: most}}
+	return &Reader{in: bufio.NewReaderSize(r, 64<<10), most: most}
 }
 
 // Next gives the next line without its end, valid until the next call. Cut says that there was more of it. After the
 // last line, which need not have an end, the error is io.EOF.
 func (r *Reader) Next() (line []byte, cut bool, err error) {
-	r.line.reset()
+	const usual = 256 << 10
+	if r.buf = r.buf[:0]; cap(r.buf) > usual {
+		r.buf = nil
+	}
 	for {
 		part, err := r.in.ReadSlice('\n')
-		ended := err == nil
-		r.at, r.whole = r.at+int64(len(part)), ended
-		if ended {
-			part = part[:len(part)-1]
-			if r.line.empty() && len(part) <= r.line.max {
-				return chomp(part), false, nil // nothing had to be copied
-			}
+		r.at, r.whole = r.at+int64(len(part)), err == nil
+		part = bytes.TrimSuffix(part, []byte{'\n'})
+		first := len(r.buf) == 0 && !cut
+		if r.whole && first && len(part) <= r.most {
+			return chomp(part), false, nil // nothing has to be copied
 		}
-		r.line.add(part)
+		if room := r.most - len(r.buf); len(part) > room {
+			cut, part = true, part[:room]
+		}
+		r.buf = append(r.buf, part...)
 		switch {
-		case ended:
-			return chomp(r.line.buf), r.line.cut, nil
 		case errors.Is(err, bufio.ErrBufferFull):
-		case r.line.empty():
+		case err != nil && first && len(part) == 0 && !cut:
 			return nil, false, err
 		default:
-			return chomp(r.line.buf), r.line.cut, nil // the error comes again with the next call
+			return chomp(r.buf), cut, nil // an error comes again with the next call
 		}
 	}
 }

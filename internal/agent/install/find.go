@@ -12,10 +12,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/proc"
@@ -95,24 +96,14 @@ func Find(ctx context.Context, data string, a agent.Adapter) (Program, error) {
 // Installed chooses among the versions that cco has installed for a platform: the pinned one, else the newest that
 // works.
 func Installed(data string, a agent.Adapter, at Platform) (Program, bool) {
-	dir, pkg := Dir(data, a.Name(), at), a.Package()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+	list := slices.DeleteFunc(Versions(data, a, at), func(p Program) bool {
+		return Compare(p.Version, a.Package().Oldest) < 0
+	})
+	if len(list) == 0 {
 		return Program{}, false
 	}
-	var found []Program
-	for _, e := range entries {
-		if p, err := read(filepath.Join(dir, e.Name())); err == nil && Compare(p.Version, pkg.Oldest) >= 0 {
-			found = append(found, p)
-		}
-	}
-	if i := slices.IndexFunc(found, func(p Program) bool { return p.Version == pkg.Version }); i >= 0 {
-		return found[i], true
-	}
-	if len(found) == 0 {
-		return Program{}, false
-	}
-	return slices.MaxFunc(found, func(a, b Program) int { return Compare(a.Version, b.Version) }), true
+	pinned := slices.IndexFunc(list, func(p Program) bool { return p.Version == a.Package().Version })
+	return list[max(0, pinned)], true
 }
 
 // read reads one installation. An unfinished one has no record.
@@ -158,24 +149,7 @@ func Version(said []byte) string { return string(versionPattern().Find(said[:min
 
 // Compare orders two versions of the form 1.2.3. What follows a dash is ignored: agents are pinned to releases.
 func Compare(a, b string) int {
-	as, bs := strings.Split(release(a), "."), strings.Split(release(b), ".")
-	for i := range max(len(as), len(bs)) {
-		if c := part(as, i) - part(bs, i); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-func release(version string) string {
-	version, _, _ = strings.Cut(version, "-")
-	return version
-}
-
-func part(parts []string, i int) int {
-	if i >= len(parts) {
-		return 0
-	}
-	n, _ := strconv.Atoi(parts[i])
-	return n
+	a, _, _ = strings.Cut(a, "-")
+	b, _, _ = strings.Cut(b, "-")
+	return semver.Compare("v"+a, "v"+b)
 }

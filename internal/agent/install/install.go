@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/roster"
@@ -36,10 +36,6 @@ func (e *NothingError) Error() string {
 	return "agent " + e.Agent + " is part of cco: there is nothing to install"
 }
 
-var exactVersion = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?$`)
-})
-
 // Install installs a version of an agent for a platform, "" being the pinned one, and gives its program. An existing
 // one is left as it is. An installation in progress has another name, which nobody sees, and is removed if it fails.
 func Install(ctx context.Context, data string, a agent.Adapter, version string, at Platform, watch Watch) (p Program,
@@ -50,7 +46,7 @@ func Install(ctx context.Context, data string, a agent.Adapter, version string, 
 		return Program{}, &NothingError{a.Name()}
 	case version == "":
 		version = pkg.Version
-	case !exactVersion().MatchString(version):
+	case semver.Canonical("v"+version) != "v"+version:
 		return Program{}, &UnknownVersionError{version}
 	}
 	if Compare(version, pkg.Oldest) < 0 {

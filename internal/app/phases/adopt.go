@@ -15,6 +15,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
@@ -131,7 +132,7 @@ func (a *Phases) adopted(key forge.Key, was adoptable, repo string, pull forge.P
 	spec.Checks = cmp.Or(spec.Checks, cruise.ChecksRequired)
 	spec.Repo, spec.Base, spec.Branch, spec.Quiet = repo, pull.Head.Commit, was.Branch, a.Quiet
 	who.into(spec)
-	st.Meta = cruise.Metadata{Title: pull.Title, Branch: was.Branch}
+	st.Meta = reading.Metadata{Title: pull.Title, Branch: was.Branch}
 	st.PR = &cruise.PullRequest{Number: pull.Number, URL: pull.URL, Base: pull.Base.Name}
 	st.Head.Commit = pull.Head.Commit
 	return st, whole, CheckSpec(*spec, a.FindAgent)
@@ -245,7 +246,7 @@ func readShown(dir string) (s adoptable, err error) {
 		return s, app.Usagef("read %s: %v", path, err)
 	}
 	s.Phase = strings.ToLower(s.Phase)
-	if !slices.Contains(cruise.Kinds(), cruise.Kind(s.Phase)) || cruise.CheckBranch(s.Branch) != nil || s.PRNumber < 0 {
+	if !slices.Contains(cruise.Kinds(), cruise.Kind(s.Phase)) || reading.CheckBranch(s.Branch) != nil || s.PRNumber < 0 {
 		return s, app.Usagef("%s names no phase with a branch", path)
 	}
 	return s, nil

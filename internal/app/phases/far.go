@@ -150,13 +150,14 @@ func (a *Phases) mirrorOne(ctx context.Context, c *fleet.Client, st *store.Store
 	if s.Waits && s.Running {
 		a.far.waits[s.Phase] = cmp.Or(s.Why, waitsForAny)
 	}
+	here, _ := a.worker(false) // a machine without a name runs none
 	have, err := st.Phase(ctx, s.Phase)
 	var was cruise.State
 	if err == nil {
 		whole := json.Unmarshal(have.State, &was) == nil && len(was.Spec.Domains) > 0 // a summary has none
 		if s.Cut && whole && was.Life.Number >= s.Life {
 			s.State = was
-		} else if whole && was.Life.Number >= s.Life && (was.Home == a.worker() || have.Ended) {
+		} else if whole && was.Life.Number >= s.Life && (was.Home == here || have.Ended) {
 			return nil // it is here, and known better
 		}
 	} else if _, none := errors.AsType[*store.PhaseNotFoundError](err); !none {
@@ -186,14 +187,11 @@ func (a *Phases) mirrorOne(ctx context.Context, c *fleet.Client, st *store.Store
 
 // mirrorGone ends the records of phases that the service no longer has.
 func (a *Phases) mirrorGone(ctx context.Context, c *fleet.Client, st *store.Store, list []fleet.Seen) error {
-	all, err := st.Phases(ctx, 1<<20)
+	living, err := st.Living(ctx)
 	if err != nil {
 		return err
 	}
-	for _, p := range all {
-		if p.Ended {
-			break // living phases come first
-		}
+	for _, p := range living {
 		listed := slices.ContainsFunc(list, func(s fleet.Seen) bool { return s.Phase == p.ID })
 		if listed || !p.Far() || time.Since(p.Updated) < time.Minute { // the list may be a little behind
 			continue
@@ -290,13 +288,4 @@ func (a *Phases) Waiting() map[string]string {
 	a.far.mu.Lock()
 	defer a.far.mu.Unlock()
 	return maps.Clone(a.far.waits)
-}
-
-// worker is the name of this machine, "" if it has none yet.
-func (a *Phases) worker() string {
-	name, err := a.workerName(false)
-	if err != nil {
-		return ""
-	}
-	return name
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/store"
@@ -25,7 +26,7 @@ func TestAWorkspaceMeansItsPhase(t *testing.T) {
 		must.Do(t, db.SavePhase(t.Context(), must.Get(steps.Record(id, st, time.Now()))(t)))
 	}
 	for id, want := range map[string]bool{"aaaaaaaa": true, "bbbbbbbb": false, "cccccccc": false, "": false} {
-		shown := steps.Show(id, cruise.State{Kind: cruise.Building, Meta: cruise.Metadata{Branch: "keep-carts"}})
+		shown := steps.Show(id, cruise.State{Kind: cruise.Building, Meta: reading.Metadata{Branch: "keep-carts"}})
 		file := filepath.Join(here, steps.StateFile)
 		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700),
 			os.WriteFile(file, must.Get(json.Marshal(shown))(t), 0o600)))

@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,20 +20,19 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/keeping"
+	"github.com/cco-dev/cco/internal/session/turns"
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// workerName is the name of this machine among those that share phases: the user's, or one that is drawn once.
-func (a *Phases) workerName(draw bool) (string, error) {
+// worker is the name of this machine among those that share phases: the user's, or one that is drawn once; "" if it has
+// none yet and none is drawn.
+func (a *Phases) worker(draw bool) (string, error) {
 	cfg, err := a.Config()
 	if err != nil || cfg.Worker.Name != "" {
 		return cfg.Worker.Name, err
 	}
-	if !draw {
-		data, err := os.ReadFile(filepath.Join(a.Dirs.Data, workerFile))
-		return strings.TrimSpace(string(data)), err
-	}
-	return a.workerID()
+	return a.workerID(draw)
 }
 
 // machineID is what no other machine has: a copy of a disk that is started beside it gets a new one from its system. It
@@ -56,7 +53,7 @@ func (a *Phases) Drain(ctx context.Context) error { return a.engine().Drain(ctx)
 
 // take runs phases of the service on this machine until the context ends, or until it is drained.
 func (a *Phases) take(ctx context.Context, svc *session.Service, cfg config.Config, c *fleet.Client) error {
-	name, err := a.workerName(true)
+	name, err := a.worker(true)
 	if err != nil {
 		return err
 	}
@@ -67,41 +64,40 @@ func (a *Phases) take(ctx context.Context, svc *session.Service, cfg config.Conf
 	open := &forges{phases: a, store: svc.Store}
 	doer := a.doer(svc, cfg, open)
 	host := &fleet.Host{Client: c, Name: name, Machine: a.machineID(), Slots: cfg.Worker.Slots, Boot: fleet.Boot}
-	var doing cruise.Steps = &fleet.Fenced{Steps: doer, Host: host}
-	if a.Wrap != nil {
-		doing = a.Wrap(doing)
+	e := a.runner(svc.Store, doer, &fleet.Fenced{Steps: doer})
+	e.Full = fleet.Full
+	draining := make(chan struct{})
+	drain := sync.OnceFunc(func() { close(draining) })
+	hear := func(_ context.Context, r serve.Request) error {
+		if r.Renew != nil {
+			open.renew(*r.Renew)
+		}
+		if r.Drain {
+			drain()
+		}
+		if r.Phase != "" {
+			return &StateError{ID: r.Phase, Why: "the worker that runs here only has phases that machines share"}
+		}
+		return nil
 	}
-	e := a.runner(svc.Store, doing, time.Now)
-	e.Full = host.Full
-	drain := make(chan struct{})
-	machine := serve.Machine{Server: serve.Server{Data: a.Dirs.Data, Renew: open.renew},
-		Drain: sync.OnceFunc(func() { close(drain) })}
 	s := &settler{phases: a, svc: svc, forge: open.of, models: models, pull: doer.Settings.Pull,
 		pushed: doer.NotePush, over: map[string]bool{}, name: name}
 	host.Engine, host.Trouble, host.Abandon, host.Settle = e, a.trouble(), s.abandon, s.settle
 	host.Log = func(phase, words string) { _ = svc.Store.Log(context.WithoutCancel(ctx), phase, time.Now(), words) }
-	host.Keep = func(ctx context.Context, phase string, ev cruise.Event) error {
-		data, err := json.Marshal(ev)
-		if err != nil {
-			return err
-		}
-		if err := svc.Store.Keep(ctx, phase, store.Sent{ID: ev.ID, At: ev.At, Event: data}); err != nil {
-			return err
-		}
-		doer.Inbox.Notice(phase, ev)
-		return nil
-	}
-	doer.Watch.Wake = func(phase string) { _ = wake(svc.Store, e, phase) } // it is only a hint
+	host.Keep = doer.Inbox.Keep
 	have := &offerer{phases: a, svc: svc, cfg: cfg}
-	w := &fleet.Worker{Host: host,
-		Ready: func() { a.IO.Progress("worker %s waits for phases", name) },
-		Abilities: func(ctx context.Context) ([]fleet.Ability, error) {
-			if err := errors.Join(a.Mirror(ctx, svc.Store), s.leave(ctx, host.Phases())); err != nil {
-				return nil, err
-			}
-			return have.abilities(ctx)
-		}}
-	return machine.Run(ctx, func(ctx context.Context) error { return errors.Join(w.Run(ctx, drain), e.Close()) })
+	host.Ready = func() { a.IO.Progress("worker %s waits for phases", name) }
+	host.Abilities = func(ctx context.Context) ([]fleet.Ability, error) {
+		if err := errors.Join(a.Mirror(ctx, svc.Store), s.leave(ctx, host.Phases())); err != nil {
+			return nil, err
+		}
+		return have.abilities(ctx)
+	}
+	return serve.Alone(a.Dirs.Data, func() error {
+		return serve.Hear(ctx, a.Dirs.Data, hear, func(ctx context.Context) error {
+			return errors.Join(host.Run(ctx, draining), e.Close())
+		})
+	})
 }
 
 // trouble reports what is wrong, once.
@@ -124,7 +120,7 @@ func (a *Phases) trouble() func(err error) {
 
 // settle makes a phase ready: it believes nothing of it that this machine's settings and the forge don't confirm.
 // What was not pushed went with its machine, if that was another.
-func (s *settler) settle(ctx context.Context, phase string, _ int, st cruise.State) (cruise.State, error) {
+func (s *settler) settle(ctx context.Context, phase string, st cruise.State) (cruise.State, error) {
 	if err := checkRow(phase, st, s.models, s.svc.Agents); err != nil {
 		return st, err
 	}
@@ -199,7 +195,7 @@ func (s *settler) reset(ctx context.Context, phase string, st cruise.State) erro
 	if at == "" {
 		return nil
 	}
-	_, err := s.svc.HandOff().Reset(ctx, id, at, s.pull)
+	_, err := turns.Of(s.svc).Reset(ctx, id, at, s.pull)
 	return err
 }
 
@@ -215,7 +211,7 @@ func (s *settler) leave(ctx context.Context, here []string) error {
 		if err != nil || !p.Far() || slices.Contains(here, phase) || s.over[phase] {
 			continue
 		}
-		st, err := serve.StateOf(p)
+		st, err := steps.StateOf(p)
 		if err != nil || st.Home == "" || st.Home == s.name {
 			continue
 		}
@@ -226,8 +222,8 @@ func (s *settler) leave(ctx context.Context, here []string) error {
 		if !p.Ended {
 			continue
 		}
-		_, err = s.svc.Keeping().RemoveWorkspace(ctx, steps.SessionOf(phase), false)
-		if _, unsaved := errors.AsType[*session.UnsavedError](err); !unsaved && err != nil {
+		_, err = turns.Of(s.svc).RemoveWorkspace(ctx, steps.SessionOf(phase), false)
+		if _, unsaved := errors.AsType[*keeping.UnsavedError](err); !unsaved && err != nil {
 			return err
 		}
 	}

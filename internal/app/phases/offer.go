@@ -35,14 +35,14 @@ const loginsFor = time.Hour
 
 // abilities are this machine's logins on the forges of phases that live, each without a label and with each of its own.
 func (o *offerer) abilities(ctx context.Context) (all []fleet.Ability, err error) {
-	list, err := o.svc.Store.Phases(ctx, 1<<20)
+	list, err := o.svc.Store.Living(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var hosts []string
 	for _, p := range list {
-		if p.Ended || len(hosts) > 100 {
-			break // living phases come first
+		if len(hosts) > 100 {
+			break
 		}
 		remote, err := forge.ParseRemote(p.Repo)
 		if p.Far() && err == nil && !slices.Contains(hosts, remote.Host) {

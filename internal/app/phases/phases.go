@@ -4,7 +4,6 @@ package phases
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -119,9 +118,12 @@ func ofWorkspace(ctx context.Context, st *store.Store, dir string) (store.Phase,
 		return store.Phase{}, false
 	}
 	p, err := st.Phase(ctx, shown.id())
-	var state cruise.State
-	if err != nil || json.Unmarshal(p.State, &state) != nil {
-		return store.Phase{}, false
+	if err != nil {
+		return p, false
+	}
+	state, err := steps.StateOf(p)
+	if err != nil {
+		return p, false
 	}
 	here, err := os.Stat(dir)
 	its, gone := os.Stat(state.Workspace.Path)
@@ -180,7 +182,21 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 		}
 		return p, a.sendFar(ctx, c, st, p, ev)
 	}
-	return p, a.engine().Send(ctx, p.ID, ev)
+	v, err := steps.Sent(ev)
+	if err != nil {
+		return p, err
+	}
+	revive := func(p store.Phase) (store.Phase, error) {
+		was, err := steps.StateOf(p)
+		if err == nil {
+			was, err = was.Revive(ev, time.Now())
+		}
+		if err != nil {
+			return p, err
+		}
+		return steps.Record(p.ID, was, time.Now())
+	}
+	return p, a.engine().Take(ctx, p.ID, func() error { return st.Send(ctx, p.ID, v, revive) })
 }
 
 // Resume lets a phase go on. If it waits for consent to push something, this is the consent, for exactly that; it is
@@ -221,10 +237,8 @@ func (a *Phases) Load(ctx context.Context, id string) (store.Phase, cruise.State
 	if err != nil {
 		return p, st, err
 	}
-	if err := json.Unmarshal(p.State, &st); err != nil {
-		return p, st, fmt.Errorf("read phase %s: %w", p.ID, err)
-	}
-	return p, st, nil
+	st, err = steps.StateOf(p)
+	return p, st, err
 }
 
 // Log gives the lines of a phase's log after the first skip.
@@ -252,12 +266,12 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 	if err != nil {
 		return 0, err
 	}
-	list, err := db.Phases(ctx, 1<<20)
+	list, err := db.Living(ctx)
 	_ = db.Close()
 	if err != nil {
 		return 0, err
 	}
-	near := slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Ended && !p.Far() })
+	near := slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Far() })
 	if c, err := a.cluster(); err != nil {
 		return 0, err
 	} else if near || c == nil {
@@ -270,9 +284,6 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 	}
 	offered := map[string]bool{}
 	for _, p := range list {
-		if p.Ended {
-			break
-		}
 		if !offered[p.Repo] {
 			offered[p.Repo] = true
 			if err := a.offer(ctx, p.Repo); err != nil {

@@ -27,8 +27,13 @@ func TestAKeyOfAShellIsUsedWithItsAddress(t *testing.T) {
 		"OPENAI_API_KEY": "own", "OPENAI_BASE_URL": "https://own.example"})
 	open := &forges{phases: engine}
 	engine.borrow()
-	m := serve.Machine{Server: serve.Server{Data: data, Renew: open.renew}}
-	must.Do(t, m.Run(t.Context(), func(ctx context.Context) error {
+	hear := func(_ context.Context, r serve.Request) error {
+		if r.Renew != nil {
+			open.renew(*r.Renew)
+		}
+		return nil
+	}
+	must.Do(t, serve.Hear(t.Context(), data, hear, func(ctx context.Context) error {
 		must.Do(t, shell(data, map[string]string{"CLAUDE_CODE_OAUTH_TOKEN": "new"}).lend(ctx))
 		return shell(data, map[string]string{"ANTHROPIC_BASE_URL": "https://other.example"}).lend(ctx)
 	}))

@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git/quarantine"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/turns"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -47,16 +48,8 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	open := &forges{phases: a, store: svc.Store}
 	doer := a.doer(svc, cfg, open)
 	s := &serve.Server{Data: a.Dirs.Data, Store: svc.Store, Inbox: doer.Inbox, Now: time.Now, Idle: idle,
-		Renew: open.renew, Ready: func() { a.IO.Progress("phases are being run") }}
-	s.Open = func(ctx context.Context) (serve.Engine, error) {
-		var doing cruise.Steps = doer
-		if a.Wrap != nil {
-			doing = a.Wrap(doer)
-		}
-		e := a.runner(svc.Store, doing, time.Now)
-		doer.Watch.Wake = func(phase string) { _ = wake(svc.Store, e, phase) }
-		return e, nil
-	}
+		Renew: open.renew, Engine: a.runner(svc.Store, doer, doer),
+		Ready: func() { a.IO.Progress("phases are being run") }}
 	if hook != "" {
 		if s.Listen, s.Hook, err = a.hooks(ctx, hook, svc.Store, doer.Watch); err != nil {
 			return err
@@ -65,41 +58,37 @@ func (a *Phases) Serve(ctx context.Context, idle time.Duration, hook string) err
 	return s.Run(ctx)
 }
 
-// workspaces are the sessions of phases.
-type workspaces struct {
-	session.HandOff
-	keeping session.Keeping
-}
-
-// RemoveWorkspace moves a phase's workspace, and those of its turns, to the graveyard.
-func (w workspaces) RemoveWorkspace(ctx context.Context, id string, force bool) ([]string, error) {
-	return w.keeping.RemoveWorkspace(ctx, id, force)
-}
-
 // spare is how much a process that mostly waits may hold beyond what it needs, in percent: collecting more often costs
 // it nothing.
 const spare = 30
 
-// runner runs phases on this machine.
-func (a *Phases) runner(st *store.Store, doing cruise.Steps, now func() time.Time) *engine.Engine {
+// runner runs phases on this machine, with the steps of a doer or with others around them.
+func (a *Phases) runner(st *store.Store, doer *steps.Doer, doing cruise.Steps) *engine.Engine {
 	debug.SetGCPercent(spare)
-	return &engine.Engine{Steps: doing, Now: now, Report: a.IO.Progress,
+	if a.Wrap != nil {
+		doing = a.Wrap(doing)
+	}
+	e := &engine.Engine{Steps: doing, Now: time.Now, Report: a.IO.Progress,
 		Saved: func(ctx context.Context, phase string) (cruise.State, error) {
 			p, err := st.Phase(ctx, phase)
 			if err != nil {
 				return cruise.State{}, err
 			}
-			return serve.StateOf(p)
+			return steps.StateOf(p)
 		},
-		Log: func(phase, words string) { _ = st.Log(context.Background(), phase, now(), words) },
+		Log: func(phase, words string) { _ = st.Log(context.Background(), phase, time.Now(), words) },
 	}
+	doer.Watch.Wake = func(phase string) { // it is only a hint to look
+		_ = e.Send(phase, cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()})
+	}
+	return e
 }
 
 // doer carries out steps on this machine.
 func (a *Phases) doer(svc *session.Service, cfg config.Config, open *forges) *steps.Doer {
 	run := a.RunOptions(cfg)
 	return &steps.Doer{
-		Data: a.Dirs.Data, Sessions: workspaces{svc.HandOff(), svc.Keeping()}, Store: svc.Store, Now: time.Now,
+		Data: a.Dirs.Data, Sessions: turns.Of(svc), Store: svc.Store, Now: time.Now,
 		Watch: &steps.Watcher{Now: time.Now}, Ask: a.ask,
 		Inbox: &steps.Inbox{Store: svc.Store},
 		Forge: open.of,
@@ -114,24 +103,6 @@ func (a *Phases) doer(svc *session.Service, cfg config.Config, open *forges) *st
 func pullOf(cfg config.Config) session.PullOptions {
 	return session.PullOptions{Bundle: cfg.Pull.MaxBundle, Gate: session.Gate{Policy: cfg.Pull.Policy},
 		Limits: quarantine.Limits{PackBytes: cfg.Pull.MaxBundle, ObjectBytes: cfg.Pull.MaxBlob}}
-}
-
-// wake tells a living phase to look.
-func wake(st *store.Store, e serve.Engine, phase string) error {
-	p, err := st.Phase(context.Background(), phase)
-	if err != nil || p.Ended {
-		return err
-	}
-	flow, err := serve.Flow(p)
-	if err != nil {
-		return err
-	}
-	return e.Send(flow, hint())
-}
-
-// hint tells a phase to look.
-func hint() cruise.Event {
-	return cruise.Event{ID: session.NewID() + session.NewID(), Kind: cruise.EventWake, At: time.Now().UTC()}
 }
 
 // hooks listens for webhooks. They are only a hint to look: nothing in them is trusted.
@@ -152,12 +123,12 @@ func (a *Phases) hooks(ctx context.Context, address string, st *store.Store, w *
 // receiver wakes the living phases of the pull request that a webhook is about.
 func receiver(secret forge.Secret, st *store.Store, wake func(phase string)) http.Handler {
 	return &forge.Receiver{Secret: secret, Got: func(e forge.Event) {
-		list, err := st.Phases(context.Background(), 1<<20)
+		list, err := st.Living(context.Background())
 		if err != nil {
 			return // the next look finds the news
 		}
 		for _, p := range list {
-			if !p.Ended && e.Number != 0 && p.PRNumber == e.Number && strings.Contains(p.PRURL, "/"+e.Repo+"/") {
+			if e.Number != 0 && p.PRNumber == e.Number && strings.Contains(p.PRURL, "/"+e.Repo+"/") {
 				wake(p.ID)
 			}
 		}

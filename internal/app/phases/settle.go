@@ -17,6 +17,7 @@ import (
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/turns"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -36,7 +37,7 @@ type settler struct {
 
 // canRun refuses a phase whose box or agents this machine lacks.
 func (s *settler) canRun(ctx context.Context, spec cruise.Spec) error {
-	err := s.svc.HandOff().CanRun(ctx, spec.Box, spec.Repo, spec.Agents())
+	err := s.svc.HandOff().CanRun(ctx, spec.Box, nil, spec.Repo, spec.Agents())
 	if err == nil || errors.Is(err, box.ErrNotRunning) { // it is started for the first turn
 		return nil
 	}
@@ -121,7 +122,7 @@ func (s *settler) abandon(ctx context.Context, phase string) error {
 			return err
 		}
 	}
-	_, err = s.svc.HandOff().Collect(ctx, steps.SessionOf(phase), "", s.pull)
+	_, err = turns.Of(s.svc).Collect(ctx, steps.SessionOf(phase), "", s.pull)
 	if _, none := errors.AsType[*store.NotFoundError](err); none {
 		return nil
 	}

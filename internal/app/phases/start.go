@@ -10,6 +10,8 @@ import (
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
@@ -44,7 +46,7 @@ func CheckSpec(s cruise.Spec, find func(agent string) (agent.Adapter, error)) er
 	case s.Merge && s.Draft && !s.Ready:
 		return app.Usagef("--draft and --merge: a draft is not merged; --ready marks it as ready when it is approved")
 	case s.Branch != "":
-		if err := cruise.CheckBranch(s.Branch); err != nil {
+		if err := reading.CheckBranch(s.Branch); err != nil {
 			return app.Usagef("--branch: %v", err)
 		}
 	}
@@ -74,7 +76,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err != nil {
 		return "", err
 	}
-	if err := svc.HandOff().Caution(ctx, repo, s.Base); err != nil {
+	if err := svc.HandOff().Caution(ctx, repo, s.Base, ""); err != nil {
 		return "", err
 	}
 	if c != nil {
@@ -133,7 +135,11 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 		}
 		return id, a.startFar(ctx, c, st, id, state)
 	}
-	return id, a.engine().Start(ctx, id, state)
+	rec, err := steps.Record(id, state, time.Now())
+	if err != nil {
+		return id, err
+	}
+	return id, a.engine().Take(ctx, id, func() error { return st.BeginPhase(ctx, rec) })
 }
 
 // check refuses at once what would stop the phase later: a missing box, agent or key, a forge that can't be reached.
@@ -143,16 +149,16 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 		return nil, err
 	}
 	if c == nil { // otherwise the worker that takes it has the box
-		if err := svc.HandOff().CanRun(ctx, s.Box, s.Repo, s.Agents()); err != nil {
+		if err := svc.HandOff().CanRun(ctx, s.Box, nil, s.Repo, s.Agents()); err != nil {
 			return nil, err
 		}
 	}
-	list, err := svc.Store.Phases(ctx, 1000)
+	list, err := svc.Store.Living(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range list {
-		if s.Branch != "" && p.Repo == a.nameOf(ctx, s.Repo) && p.Branch == s.Branch && !p.Ended {
+		if s.Branch != "" && p.Repo == a.nameOf(ctx, s.Repo) && p.Branch == s.Branch {
 			return nil, &StateError{ID: p.ID, Why: "it is at work on branch " + p.Branch}
 		}
 	}
@@ -170,7 +176,7 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 	if s.Branch == "" {
 		return f, nil
 	}
-	for _, above := range cruise.Above(s.Branch) {
+	for _, above := range reading.Above(s.Branch) {
 		if at, err := f.Branch(ctx, above); err != nil || at != "" {
 			return f, cmp.Or(err, app.Usagef("--branch %s: there is a branch %s on the forge, so there can be none below it",
 				s.Branch, above))

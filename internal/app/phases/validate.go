@@ -13,15 +13,13 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/fleet"
 	"github.com/cco-dev/cco/internal/cruise/steps"
 	"github.com/cco-dev/cco/internal/git"
-	"github.com/cco-dev/cco/internal/store"
 )
 
 // Bounds of what is taken from a row of a service.
 const (
-	maxState = 2 * store.MaxState // bytes: the store counts letters
-	maxTask  = 1 << 20
-	maxList  = 1000 // entries
-	maxWord  = 1000 // bytes of one
+	maxTask = 1 << 20
+	maxList = 1000 // entries
+	maxWord = 1000 // bytes of one
 )
 
 var (
@@ -87,7 +85,7 @@ func checkRow(id string, st cruise.State, models []string, agents agent.Own) err
 func commits(st cruise.State) []string {
 	all := []string{st.Spec.Base, st.Head.Commit, st.Head.Before, st.Head.Pushed, st.Base.From, st.Base.Commit,
 		st.Base.Began, st.Workspace.Base,
-		st.Consent.Holding, st.Consent.Let, st.Foreign.Commit, st.Foreign.Unsure, st.Checks.Of}
+		st.Consent.Holding, st.Consent.Let, st.Foreign.Commit, st.Checks.Of}
 	if p := st.Outbox.Published; p != nil {
 		all = append(all, p.Head, p.Onto)
 		for _, c := range p.Commits {

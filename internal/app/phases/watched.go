@@ -30,18 +30,12 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer func() { _ = db.Close() }()
-	list, err := db.Phases(ctx, 1<<20)
+	list, err := db.Living(ctx)
 	if err != nil {
 		return "", err
 	}
 	list = slices.DeleteFunc(list, store.Phase.Far) // other machines have them
-	alive := 0
-	for _, p := range list {
-		if !p.Ended {
-			alive++
-		}
-	}
-	if alive == 0 {
+	if len(list) == 0 {
 		return "", nil
 	}
 	runs, err := a.engine().Alive(ctx)
@@ -51,7 +45,7 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 	if err != nil || runs {
 		return "", err
 	}
-	if why := a.lacks(ctx, list[:alive]); why != "" {
+	if why := a.lacks(ctx, list); why != "" {
 		return fmt.Sprintf("nobody watches the phases: no engine runs, and this command starts none: %s. `cco cruise resume "+
 			"--all` starts one, `cco cruise service install` has one started always", why), nil
 	}

@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -18,15 +19,15 @@ import (
 // workerFile keeps the name of this machine as a worker.
 const workerFile = "worker.id"
 
-// workerID is the name of this machine as a worker. It stays as long as the data directory.
-func (a *Phases) workerID() (string, error) {
+// workerID is the name that was drawn for this machine as a worker. It stays as long as the data directory.
+func (a *Phases) workerID(draw bool) (string, error) {
 	file := filepath.Join(a.Dirs.Data, workerFile)
 	data, err := os.ReadFile(file)
-	if id := strings.TrimSpace(string(data)); err == nil && id != "" { // one that is empty was not written to the end
-		return id, nil
-	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
+	}
+	if id := strings.TrimSpace(string(data)); id != "" || !draw { // one that is empty was not written to the end
+		return id, nil
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -50,25 +51,10 @@ func (e *UnsharedError) WrongState() {}
 
 // Work runs phases of the service on this machine until the context ends.
 func (a *Phases) Work(ctx context.Context) error {
-	c, err := a.cluster()
-	if err != nil {
-		return err
+	if c, err := a.cluster(); err != nil || c == nil {
+		return cmp.Or(err, error(&UnsharedError{}))
 	}
-	if c == nil {
-		return &UnsharedError{}
-	}
-	a.borrow()
-	svc, done, err := a.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	svc.Report = a.IO.Detail // phases have their own logs
-	cfg, err := a.Config()
-	if err != nil {
-		return err
-	}
-	return a.take(ctx, svc, cfg, c)
+	return a.Serve(ctx, 0, "")
 }
 
 // nameOf is how phases name a repository: by its path, or where they are shared by its address.

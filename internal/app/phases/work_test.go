@@ -14,8 +14,11 @@ func TestAWorkerHasANameThatStays(t *testing.T) {
 	a := &Phases{App: &app.App{}}
 	a.Dirs.Data = t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(a.Dirs.Data, workerFile), nil, 0o600))
-	id := must.Get(a.workerID())(t)
-	if again := must.Get(a.workerID())(t); id == "" || again != id {
+	if none := must.Get(a.workerID(false))(t); none != "" {
+		t.Errorf("it has the name %q", none)
+	}
+	id := must.Get(a.workerID(true))(t)
+	if again := must.Get(a.workerID(false))(t); id == "" || again != id {
 		t.Errorf("it is %q, then %q", id, again)
 	}
 }

@@ -201,34 +201,24 @@ func (t *tool) clean(ctx context.Context, id string, force, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	waited := time.After(cleanupPatience)
-	for said := cruise.Stage(""); ; {
-		rec, st, err := t.Load(ctx, p.ID)
-		if err != nil {
-			return err
-		}
+	begun, said, waits := time.Now(), cruise.Stage(""), !force
+	return t.watch(ctx, p.ID, 100*time.Millisecond, func(rec store.Phase, st cruise.State) (over bool, err error) {
 		if rec.Ended && rec.Updated.After(p.Updated) {
 			if st.Waiting.Trouble != "" {
-				return &phases.StateError{ID: p.ID, Why: safetext.Text(st.Waiting.Trouble)}
+				return true, &phases.StateError{ID: p.ID, Why: safetext.Text(st.Waiting.Trouble)}
 			}
-			return t.tell(ctx, p.ID, asJSON, "phase %s is cleaned up")
+			return true, t.tell(ctx, p.ID, asJSON, "phase %s is cleaned up")
 		}
 		if st.Stage != said {
 			said = st.Stage
 			t.IO.Progress("phase %s: %s", p.ID, st.Stage)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-waited:
-			if !force {
-				t.IO.Say("it waits for what is at work; `cco cruise cleanup %s --force` ends that now", p.ID)
-			}
-		case <-tick.C:
+		if waits && time.Since(begun) > cleanupPatience {
+			waits = false
+			t.IO.Say("it waits for what is at work; `cco cruise cleanup %s --force` ends that now", p.ID)
 		}
-	}
+		return false, nil
+	})
 }
 
 func (t *tool) logs() *cobra.Command {
@@ -268,39 +258,24 @@ func logLine(to io.Writer) func(store.Line) {
 }
 
 func (t *tool) showLog(ctx context.Context, show func(store.Line), id string, follow bool) error {
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for seen, beat, none := 0, (heart{}), ""; ; {
-		// Read the state first: the log then has everything that led to it.
-		p, st, err := t.Load(ctx, id)
-		if err != nil {
-			return err
-		}
+	seen, none := 0, ""
+	// The state is read first: the log then has everything that led to it.
+	return t.watch(ctx, id, 500*time.Millisecond, func(p store.Phase, st cruise.State) (bool, error) {
 		lines, err := t.Log(ctx, id, seen)
-		if err != nil {
-			return err
-		}
 		for _, l := range lines {
 			show(l)
 		}
 		seen += len(lines)
-		if !follow || over(p, st) {
-			return nil
+		if err != nil || !follow || over(p, st) {
+			return true, err
 		}
 		if now := t.nobody(p); now != none {
 			if none = now; now != "" {
 				t.IO.Say("%s", cut(now, maxWords))
 			}
 		}
-		if err := beat.check(ctx, t); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+		return false, nil
+	})
 }
 
 // over says whether the phase does nothing more by itself.

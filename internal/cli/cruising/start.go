@@ -19,19 +19,11 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
+// startFlags are what the user asks for.
 type startFlags struct {
-	file, phase, through, box, branch, on   string
-	planner, reviewer, fixer                string
-	domains, trusted, mayChange             []string
-	checks                                  string
-	ignoreChecks                            []string
-	rounds, budget                          int
-	cost                                    float64
-	timeout                                 time.Duration
-	detach, draft, ready, merge, create     bool
-	keepCurrent                             bool
-	asJSON, yes                             bool
-	plannerModel, reviewerModel, fixerModel string
+	cruise.Spec
+	file                        string
+	create, detach, asJSON, yes bool
 }
 
 func (t *tool) start() *cobra.Command {
@@ -50,38 +42,39 @@ merges unless --merge is given.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return t.begin(cmd.Context(), f, args) },
 	}
 	c.Flags().StringVar(&f.file, "file", "", "a file with the task, - for standard input")
-	c.Flags().StringVar(&f.phase, "phase", string(cruise.Planning), "planning, building or validating")
-	c.Flags().StringVar(&f.through, "through", "",
+	c.Flags().StringVar((*string)(&f.Kind), "phase", string(cruise.Planning), "planning, building or validating")
+	c.Flags().StringVar((*string)(&f.Through), "through", "",
 		"go on through these phases up to the named one, with an approval between them")
 	for _, name := range []string{"phase", "through"} {
 		_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(kindNames(), cobra.ShellCompDirectiveNoFileComp))
 	}
-	c.Flags().StringVar(&f.box, "box", "", "the box (default: the setting box.name)")
-	c.Flags().StringVar(&f.on, "on", "", "only on a worker with this `LABEL` (the setting worker.labels)")
+	c.Flags().StringVar(&f.Box, "box", "", "the box (default: the setting box.name)")
+	c.Flags().StringVar(&f.On, "on", "", "only on a worker with this `LABEL` (the setting worker.labels)")
 	c.Flags().BoolVar(&f.create, "create", false, "create or start the box if need be")
-	c.Flags().StringVar(&f.branch, "branch", "", "the branch, instead of one named after the task")
-	c.Flags().StringVar(&f.planner, "planner", "", "the agent that plans or builds (default: the setting agent.default)")
-	c.Flags().StringVar(&f.reviewer, "reviewer", "", "the agent that reviews (default: the planner's)")
-	c.Flags().StringVar(&f.fixer, "fixer", "", "the agent that answers findings (default: the planner's)")
-	c.Flags().StringVar(&f.plannerModel, "planner-model", "", "its model")
-	c.Flags().StringVar(&f.reviewerModel, "reviewer-model", "", "its model")
-	c.Flags().StringVar(&f.fixerModel, "fixer-model", "", "its model")
-	c.Flags().StringSliceVar(&f.domains, "domains", cruise.Domains(), "what is reviewed, a reviewer for each")
-	c.Flags().StringSliceVar(&f.trusted, "trust", nil,
+	c.Flags().StringVar(&f.Branch, "branch", "", "the branch, instead of one named after the task")
+	c.Flags().StringVar(&f.Planner.Agent, "planner", "",
+		"the agent that plans or builds (default: the setting agent.default)")
+	c.Flags().StringVar(&f.Reviewer.Agent, "reviewer", "", "the agent that reviews (default: the planner's)")
+	c.Flags().StringVar(&f.Fixer.Agent, "fixer", "", "the agent that answers findings (default: the planner's)")
+	c.Flags().StringVar(&f.Planner.Model, "planner-model", "", "its model")
+	c.Flags().StringVar(&f.Reviewer.Model, "reviewer-model", "", "its model")
+	c.Flags().StringVar(&f.Fixer.Model, "fixer-model", "", "its model")
+	c.Flags().StringSliceVar(&f.Domains, "domains", cruise.Domains(), "what is reviewed, a reviewer for each")
+	c.Flags().StringSliceVar(&f.Trusted, "trust", nil,
 		"names whose comments are work, beside owners, members and collaborators")
-	c.Flags().StringSliceVar(&f.mayChange, "may-change", nil,
+	c.Flags().StringSliceVar(&f.MayChange, "may-change", nil,
 		"push changes of `KIND` without asking, such as ci (see `cco box pull --help`)")
-	c.Flags().StringVar(&f.checks, "checks", string(cruise.ChecksRequired),
+	c.Flags().StringVar((*string)(&f.Checks), "checks", string(cruise.ChecksRequired),
 		"which checks have to be green: required (where the forge requires none, all that report), all or none")
-	c.Flags().StringSliceVar(&f.ignoreChecks, "ignore-check", nil, "a check that does not count, by `NAME` or with stars")
-	c.Flags().IntVar(&f.rounds, "max-rounds", 5, "end after so many rounds")
-	c.Flags().Float64Var(&f.cost, "max-cost", 20, "end after so many dollars")
-	c.Flags().IntVar(&f.budget, "diff-budget", 2000, "ask when more lines than this are changed; 0 never asks")
-	c.Flags().DurationVar(&f.timeout, "timeout", 24*time.Hour, "end when nothing has happened for so long")
-	c.Flags().BoolVar(&f.draft, "draft", false, "open the pull request as a draft")
-	c.Flags().BoolVar(&f.ready, "ready", false, "open it as a draft, and mark it as ready when it is approved")
-	c.Flags().BoolVar(&f.merge, "merge", false, "merge when it is approved")
-	c.Flags().BoolVar(&f.keepCurrent, "keep-current", false,
+	c.Flags().StringSliceVar(&f.IgnoreChecks, "ignore-check", nil, "a check that does not count, by `NAME` or with stars")
+	c.Flags().IntVar(&f.MaxRounds, "max-rounds", 5, "end after so many rounds")
+	c.Flags().Float64Var(&f.MaxCost, "max-cost", 20, "end after so many dollars")
+	c.Flags().IntVar(&f.DiffBudget, "diff-budget", 2000, "ask when more lines than this are changed; 0 never asks")
+	c.Flags().DurationVar(&f.Timeout, "timeout", 24*time.Hour, "end when nothing has happened for so long")
+	c.Flags().BoolVar(&f.Draft, "draft", false, "open the pull request as a draft")
+	c.Flags().BoolVar(&f.Ready, "ready", false, "open it as a draft, and mark it as ready when it is approved")
+	c.Flags().BoolVar(&f.Merge, "merge", false, "merge when it is approved")
+	c.Flags().BoolVar(&f.KeepCurrent, "keep-current", false,
 		"merge the target branch whenever it moves, and not only when it conflicts")
 	c.Flags().BoolVarP(&f.detach, "detach", "d", false, "return when the phase has begun")
 	c.Flags().BoolVar(&f.yes, "yes", false, "publish commits that were never pushed without asking")
@@ -109,8 +102,8 @@ func (t *tool) begin(ctx context.Context, f startFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.on != "" {
-		if err := config.CheckLabel(f.on); err != nil {
+	if f.On != "" {
+		if err := config.CheckLabel(f.On); err != nil {
 			return app.Usagef("--on: %v", err)
 		}
 	}
@@ -203,19 +196,15 @@ func (t *tool) spec(ctx context.Context, f startFlags, cfg config.Config, task s
 	if err != nil {
 		return cruise.Spec{}, err
 	}
-	s := cruise.Spec{
-		Task: task, Kind: cruise.Kind(f.phase), Through: cruise.Kind(f.through), Repo: repo.Top, Base: head.Commit,
-		Box: cmp.Or(f.box, cfg.Box.Name), On: f.on,
-		Planner: cruise.Worker{Agent: cmp.Or(f.planner, cfg.Agent.Default), Model: cmp.Or(f.plannerModel, cfg.Agent.Model)},
-		Domains: f.domains, Trusted: f.trusted, MayChange: f.mayChange,
-		Checks: cruise.CheckRule(f.checks), IgnoreChecks: f.ignoreChecks,
-		MaxRounds: f.rounds, MaxCost: f.cost, DiffBudget: f.budget,
-		Timeout: f.timeout,
-		Draft:   f.draft || f.ready, Ready: f.ready, Merge: f.merge, KeepCurrent: f.keepCurrent,
-		Branch: f.branch, Quiet: t.Quiet, PollMin: cfg.Cruise.PollMin, PollMax: cfg.Cruise.PollMax,
-	}
-	s.Reviewer = cruise.Worker{Agent: cmp.Or(f.reviewer, s.Planner.Agent), Model: f.reviewerModel}
-	s.Fixer = cruise.Worker{Agent: cmp.Or(f.fixer, s.Planner.Agent), Model: cmp.Or(f.fixerModel, s.Planner.Model)}
+	s := f.Spec
+	s.Task, s.Repo, s.Base = task, repo.Top, head.Commit
+	s.Box, s.Draft = cmp.Or(s.Box, cfg.Box.Name), s.Draft || s.Ready
+	s.Quiet, s.PollMin, s.PollMax = t.Quiet, cfg.Cruise.PollMin, cfg.Cruise.PollMax
+	s.Planner = cruise.Worker{Agent: cmp.Or(s.Planner.Agent, cfg.Agent.Default),
+		Model: cmp.Or(s.Planner.Model, cfg.Agent.Model)}
+	s.Reviewer.Agent = cmp.Or(s.Reviewer.Agent, s.Planner.Agent)
+	s.Fixer = cruise.Worker{Agent: cmp.Or(s.Fixer.Agent, s.Planner.Agent),
+		Model: cmp.Or(s.Fixer.Model, s.Planner.Model)}
 	return s, phases.CheckSpec(s, t.FindAgent)
 }
 
@@ -239,7 +228,7 @@ func (t *tool) follow(ctx context.Context, id string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		if err := t.IO.JSON(show(p, st)); err != nil {
+		if err := t.IO.JSON(t.show(p, st)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/unit"
@@ -66,12 +67,12 @@ type shown struct {
 	Checks    *cruise.Checked    `json:"checks,omitempty"`    // as they were last seen
 }
 
-func show(p store.Phase, st cruise.State) shown {
+func (t *tool) show(p store.Phase, st cruise.State) shown {
 	st.Looks.Next, st.Looks.Backoff = st.Next(time.Now())
 	s := shown{
 		Shown: steps.Show(p.ID, st), Title: p.Title, Ended: p.Ended, End: st.End, Paused: st.Paused,
 		Question: st.Ask.Question,
-		Trouble:  st.Waiting.Trouble, Worker: st.Life.Home,
+		Trouble:  st.Waiting.Trouble, Worker: st.Life.Home, NoWorker: t.nobody(p),
 		NextPoll: st.Looks.Next, Findings: st.Ledger.Findings, Verdicts: st.Review.Judgements, Held: st.Inbox.Held,
 		MaxRounds: st.Spec.MaxRounds,
 		MaxCost:   st.Spec.MaxCost, Tokens: st.Spent.Tokens, Report: st.Outbox.Report, Waits: st.Waiting.For,
@@ -95,13 +96,10 @@ func (t *tool) printStatus(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	none := t.nobody(p)
 	if asJSON {
-		s := show(p, st)
-		s.NoWorker = none
-		return t.IO.JSON(s)
+		return t.IO.JSON(t.show(p, st))
 	}
-	return t.describe(p, st, none)
+	return t.describe(p, st)
 }
 
 // nobody says why no machine has a phase that machines share.
@@ -112,7 +110,7 @@ func (t *tool) nobody(p store.Phase) string {
 	return t.Waiting()[p.ID]
 }
 
-func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
+func (t *tool) describe(p store.Phase, st cruise.State) error {
 	w := tabwriter.NewWriter(t.IO.Out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		// Agents, strangers and other machines wrote much of it. None of them adds a row.
@@ -123,7 +121,7 @@ func (t *tool) describe(p store.Phase, st cruise.State, none string) error {
 	row("phase", "%s, %s", p.ID, st.Kind)
 	row("title", "%s", p.Title)
 	row("stage", "%s", stageWords(st))
-	if none != "" {
+	if none := t.nobody(p); none != "" {
 		row("no worker", "%s", cut(none, maxWords))
 	} else if !p.Ended {
 		row("worker", "%s", st.Life.Home)
@@ -197,8 +195,8 @@ func checkWords(st cruise.State) string {
 		return ""
 	}
 	var parts []string
-	for _, state := range []cruise.CheckState{cruise.CheckFailed, cruise.CheckAction, cruise.CheckPending,
-		cruise.CheckGreen} {
+	for _, state := range []forge.CheckState{forge.ChecksFailed, forge.ChecksAction, forge.ChecksPending,
+		forge.ChecksPassed} {
 		var names []string
 		for _, c := range st.Checks.Last.All {
 			if c.State == state {
@@ -261,32 +259,32 @@ func (t *tool) watchStatus(ctx context.Context, id string, asJSON bool) error {
 	if err := t.tellUnwatched(ctx); err != nil {
 		return err
 	}
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
 	var last time.Time
+	return t.watch(ctx, id, time.Second, func(p store.Phase, st cruise.State) (ended bool, err error) {
+		if p.Updated.Equal(last) {
+			return p.Ended, nil
+		}
+		last = p.Updated
+		if asJSON {
+			return p.Ended, t.IO.JSONLine(t.show(p, st))
+		}
+		_, _ = fmt.Fprintf(t.IO.Out, "%s\n", strings.Repeat("─", 60))
+		return p.Ended, t.describe(p, st)
+	})
+}
+
+// watch shows a phase again and again, until it is over for who shows it.
+func (t *tool) watch(ctx context.Context, id string, every time.Duration,
+	show func(store.Phase, cruise.State) (over bool, err error)) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
 	for beat := (heart{}); ; {
 		p, st, err := t.Load(ctx, id)
 		if err != nil {
 			return err
 		}
-		if !p.Updated.Equal(last) {
-			last = p.Updated
-			none := t.nobody(p)
-			if asJSON {
-				s := show(p, st)
-				s.NoWorker = none
-				if err := t.IO.JSONLine(s); err != nil {
-					return err
-				}
-			} else {
-				_, _ = fmt.Fprintf(t.IO.Out, "%s\n", strings.Repeat("─", 60))
-				if err := t.describe(p, st, none); err != nil {
-					return err
-				}
-			}
-		}
-		if p.Ended {
-			return nil
+		if over, err := show(p, st); err != nil || over {
+			return err
 		}
 		if err := beat.check(ctx, t); err != nil {
 			return err

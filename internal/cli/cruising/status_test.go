@@ -24,7 +24,7 @@ func TestStatusShowsWordsOfAgentsAndNoMore(t *testing.T) {
 	st := cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Repo: r.Repo, Box: "b"})
 	st.Stage, st.Ask.Question = cruise.StageAsk, evil+strings.Repeat(" why", 60)+", so run `mend it`"
 	st.Ledger.Raise(cruise.Finding{Text: evil})
-	st.Inbox.Held = []cruise.Comment{{ID: "comment-5", Author: "eve", Association: "NONE",
+	st.Inbox.Held = []cruise.Comment{{ID: "comment-5", Author: "eve",
 		Body: strings.Repeat("nice ", 30) + "rm -rf"}}
 	st.Inbox.Dropped = 7
 	rec := must.Get(steps.Record("0123abcd", st, time.Now()))(t)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cco-dev/cco/internal/cli"
 	"github.com/cco-dev/cco/internal/safetext"
-	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/unit"
 )
 
@@ -39,13 +39,13 @@ func (m *model) paint(with, words string) string {
 // head counts what is listed.
 func (m *model) head() string {
 	rows := m.rows()
-	counts := map[session.NeedKind]int{}
+	counts := map[attention.NeedKind]int{}
 	for _, l := range rows {
 		counts[l.Kind]++
 	}
 	var parts []string
-	for _, g := range session.Groups() {
-		if n := counts[g.Kind]; n > 0 && g.Kind != session.Over {
+	for _, g := range attention.Groups() {
+		if n := counts[g.Kind]; n > 0 && g.Kind != attention.Over {
 			parts = append(parts, fmt.Sprintf("%d %s", n, g.Word))
 		}
 	}
@@ -58,12 +58,12 @@ func (m *model) head() string {
 
 // window is the part of the list around the cursor that there is room for, below the names of its groups.
 func (m *model) window(room int) []string {
-	words := map[session.NeedKind]string{}
-	for _, g := range session.Groups() {
+	words := map[attention.NeedKind]string{}
+	for _, g := range attention.Groups() {
 		words[g.Kind] = g.Word
 	}
 	var lines []string
-	at, last := 0, session.NeedKind("")
+	at, last := 0, attention.NeedKind("")
 	for n, l := range m.rows() {
 		if l.Kind != last {
 			lines = append(lines, m.paint(dim, words[l.Kind]))
@@ -81,7 +81,7 @@ func (m *model) window(room int) []string {
 // roomy is the width from which on there is room for more than titles.
 const roomy = 70
 
-func (m *model) line(l session.Listed) string {
+func (m *model) line(l attention.Listed) string {
 	cost := ""
 	if l.Cost > 0 {
 		cost = fmt.Sprintf("$%.2f", l.Cost)
@@ -135,7 +135,7 @@ func (m *model) foot() []string {
 }
 
 // more is what somebody asks or why something stands still, and the command that gets it further.
-func (m *model) more(l session.Listed) (lines []string) {
+func (m *model) more(l attention.Listed) (lines []string) {
 	state := string(l.State)
 	if l.Phase {
 		state = l.Stage

@@ -19,6 +19,7 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -119,14 +120,14 @@ func run(ctx context.Context, a *app.App, c proc.Cmd) error {
 
 // state is everything that is listed, or why it can't be read.
 type state struct {
-	list      []session.Listed
+	list      []attention.Listed
 	unwatched int // phases that nobody runs
 	err       error
 }
 
 func read(ctx context.Context, s *session.Service, sure bool) (st state, err error) {
-	if st.list, err = s.Looking().Overview(ctx, sure); err == nil && sure {
-		st.unwatched, err = s.Looking().Unwatched(ctx)
+	if st.list, err = attention.Of(s).Overview(ctx, sure); err == nil && sure {
+		st.unwatched, err = attention.Of(s).Unwatched(ctx)
 	}
 	return st, err
 }

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/cco-dev/cco/internal/safetext"
-	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 )
 
 // deed is what a key does with the session or the phase under the cursor: the words of an ordinary command.
@@ -62,7 +62,7 @@ type model struct {
 // question is what is typed before a deed is done. It is about what was under the cursor then.
 type question struct {
 	deed  deed
-	about session.Listed
+	about attention.Listed
 	typed string
 }
 
@@ -111,19 +111,19 @@ func (m *model) take(st state) {
 	}
 }
 
-func (m *model) find(rows []session.Listed, id string) int {
-	return slices.IndexFunc(rows, func(l session.Listed) bool { return l.ID == id })
+func (m *model) find(rows []attention.Listed, id string) int {
+	return slices.IndexFunc(rows, func(l attention.Listed) bool { return l.ID == id })
 }
 
 // rows are those that are listed.
-func (m *model) rows() []session.Listed {
-	return slices.DeleteFunc(slices.Clone(m.list), func(l session.Listed) bool {
+func (m *model) rows() []attention.Listed {
+	return slices.DeleteFunc(slices.Clone(m.list), func(l attention.Listed) bool {
 		return m.repo != "" && m.repoOf(l) != m.repo
 	})
 }
 
 // repoOf names a repository: phases know it only by its path.
-func (m *model) repoOf(l session.Listed) string {
+func (m *model) repoOf(l attention.Listed) string {
 	if l.Key != "" {
 		return l.Key
 	}
@@ -159,7 +159,7 @@ func (m *model) nextRepo() {
 	m.move(m.rows(), max(0, m.find(m.rows(), m.on)))
 }
 
-func (m *model) move(rows []session.Listed, to int) {
+func (m *model) move(rows []attention.Listed, to int) {
 	m.row, m.on = max(0, min(to, len(rows)-1)), ""
 	if len(rows) > 0 {
 		m.on = rows[m.row].ID
@@ -236,7 +236,7 @@ func (m *model) reply(key, typed string) {
 	}
 }
 
-func (d deed) words(l session.Listed) string {
+func (d deed) words(l attention.Listed) string {
 	switch {
 	case l.Phase:
 		return d.phase
@@ -247,7 +247,7 @@ func (d deed) words(l session.Listed) string {
 }
 
 // do leaves the list for a command.
-func (m *model) do(d deed, l session.Listed, typed string) {
+func (m *model) do(d deed, l attention.Listed, typed string) {
 	words := d.words(l)
 	c := &command{back: d.back && (d.live == "" || words != d.session)}
 	for word := range strings.FieldsSeq(words) {

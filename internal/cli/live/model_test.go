@@ -8,12 +8,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 )
 
-func listed(id string, kind session.NeedKind) session.Listed {
-	return session.Listed{Need: session.Need{ID: id, Kind: kind, Since: time.Now(), Repo: "/r", Title: "Title of " + id},
-		Live: true}
+func listed(id string, kind attention.NeedKind) attention.Listed {
+	need := attention.Need{ID: id, Kind: kind, Since: time.Now(), Repo: "/r", Title: "Title of " + id}
+	return attention.Listed{Need: need, Live: true}
 }
 
 func with(ids ...string) *model {
@@ -24,7 +24,7 @@ func with(ids ...string) *model {
 
 func of(ids ...string) (st state) {
 	for _, id := range ids {
-		st.list = append(st.list, listed(id, session.NeedPull))
+		st.list = append(st.list, listed(id, attention.NeedPull))
 	}
 	return st
 }
@@ -141,9 +141,9 @@ func TestPhasesHaveCommandsOfTheirOwn(t *testing.T) {
 	for key, want := range map[string]string{"enter": "cruise|logs|p|--follow", "d": "cruise|status|p", "t": "",
 		"g": "cruise|resume|p", "l": "attention|--later|p"} {
 		m := &model{}
-		l := listed("p", session.NeedAnswer)
+		l := listed("p", attention.NeedAnswer)
 		l.Phase = true
-		m.take(state{list: []session.Listed{l}})
+		m.take(state{list: []attention.Listed{l}})
 		if got := press(m, key); got != want {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
@@ -156,9 +156,9 @@ func TestWhatHasEndedIsOnlyLookedAt(t *testing.T) {
 		for key, want := range map[string][2]string{"enter": {"box|logs|a", "box|attach|a"}, "k": {"", "box|kill|a"},
 			"t": {"box|pull|a", "box|pull|a"}} {
 			m := &model{}
-			l := listed("a", session.NeedPull)
+			l := listed("a", attention.NeedPull)
 			l.Live = live
-			m.take(state{list: []session.Listed{l}})
+			m.take(state{list: []attention.Listed{l}})
 			at := map[bool]int{true: 1}[live]
 			got := press(m, key)
 			if m.ask != nil {
@@ -180,9 +180,9 @@ func TestWhatHasEndedIsOnlyLookedAt(t *testing.T) {
 // Guards against a repository that hides what waits elsewhere, and against phases, which know only its path.
 func TestOneRepositoryIsListed(t *testing.T) {
 	m := &model{}
-	a, p, b := listed("a", session.NeedPull), listed("p", session.AtWork), listed("b", session.NeedPull)
+	a, p, b := listed("a", attention.NeedPull), listed("p", attention.AtWork), listed("b", attention.NeedPull)
 	a.Key, b.Repo, b.Key = "key", "/other", "else"
-	m.take(state{list: []session.Listed{a, p, b}})
+	m.take(state{list: []attention.Listed{a, p, b}})
 	m.narrow("nothing", "/nowhere")
 	if len(m.rows()) != 3 {
 		t.Error("a repository without sessions hides all")
@@ -207,7 +207,7 @@ func TestItIsDrawnInItsPlace(t *testing.T) {
 	m := &model{wide: 60, high: 12}
 	var st state
 	for i := range 200 {
-		l := listed(fmt.Sprintf("%08x", i), session.NeedAnswer)
+		l := listed(fmt.Sprintf("%08x", i), attention.NeedAnswer)
 		l.Title, l.Words, l.Branch = "\x1b]0;x\a\nlines", "one\r\ntwo\x1b[2J\nthree\nfour", "b\nb"
 		st.list = append(st.list, l)
 	}

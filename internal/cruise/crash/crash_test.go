@@ -167,7 +167,7 @@ func TestTheEngineIsKilledWhile(t *testing.T) {
 			jobs  []string // and these, where the forge has jobs
 		}{
 			"others push": {cruisetest.OtherHands, []string{cruise.StepPushers.Name, cruise.StepTake.Name}, nil},
-			"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepLend.Name,
+			"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepWorkspace.Name,
 				cruise.StepMerge.Name}, nil},
 			"checks fail": {cruisetest.Checked, []string{cruise.StepChecks.Name, cruise.StepReady.Name, cruise.StepPublish.Name,
 				cruise.StepPush.Name, cruise.StepAnswer.Name, cruise.StepMerge.Name},

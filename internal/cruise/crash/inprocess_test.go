@@ -88,7 +88,7 @@ func (c *circle) station(name string, slots int) *station {
 		Slots: slots, Boot: fleet.Boot, Settle: s.settle, Trouble: func(error) {}, Log: s.note,
 		Keep:    func(context.Context, string, cruise.Event) error { return nil },
 		Abandon: func(context.Context, string) error { return nil }}
-	e := &engine.Engine{Steps: &fleet.Fenced{Steps: s, Host: s.host}, Now: time.Now, Full: s.host.Full, Log: s.note,
+	e := &engine.Engine{Steps: &fleet.Fenced{Steps: s}, Now: time.Now, Full: fleet.Full, Log: s.note,
 		Report: func(format string, args ...any) { s.note("", fmt.Sprintf(format, args...)) },
 		Saved: func(_ context.Context, phase string) (cruise.State, error) {
 			s.mu.Lock()
@@ -97,11 +97,11 @@ func (c *circle) station(name string, slots int) *station {
 		}}
 	s.host.Engine = e
 	ready := make(chan struct{})
-	w := &fleet.Worker{Host: s.host, Ready: func() { close(ready) },
-		Abilities: func(context.Context) ([]fleet.Ability, error) { return []fleet.Ability{c.need}, nil }}
+	s.host.Ready = func() { close(ready) }
+	s.host.Abilities = func(context.Context) ([]fleet.Ability, error) { return []fleet.Ability{c.need}, nil }
 	ctx, stop := context.WithCancel(c.Context())
 	s.stop = stop
-	go func() { s.over <- errors.Join(w.Run(ctx, s.drain), e.Close()) }()
+	go func() { s.over <- errors.Join(s.host.Run(ctx, s.drain), e.Close()) }()
 	<-ready
 	c.all = append(c.all, s)
 	c.Cleanup(func() {
@@ -119,7 +119,7 @@ func (s *station) note(phase, words string) {
 	s.log = append(s.log, phase+" "+words)
 }
 
-func (s *station) settle(_ context.Context, _ string, _ int, st cruise.State) (cruise.State, error) {
+func (s *station) settle(_ context.Context, _ string, st cruise.State) (cruise.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unfit != "" {
@@ -130,7 +130,7 @@ func (s *station) settle(_ context.Context, _ string, _ int, st cruise.State) (c
 }
 
 func (s *station) Look(_ context.Context, in cruise.LookIn) (cruise.News, error) {
-	return cruise.News{Mark: in.Mark, State: cruise.PullOpen}, nil
+	return cruise.News{Mark: in.Mark, State: forge.Open}, nil
 }
 
 func (s *station) Close(context.Context, cruise.CloseIn) error { return nil }

@@ -392,7 +392,7 @@ func TestOthersActWhileMachinesDie(t *testing.T) {
 	}{
 		"others push": {cruisetest.OtherHands, []string{cruise.StepPushers.Name, cruise.StepTake.Name,
 			cruise.StepPush.Name}},
-		"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepLend.Name,
+		"the base moves": {cruisetest.MovingBase, []string{cruise.StepTarget.Name, cruise.StepWorkspace.Name,
 			cruise.StepMerge.Name}},
 	} {
 		t.Run(name, func(t *testing.T) {

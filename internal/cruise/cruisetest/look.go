@@ -84,9 +84,19 @@ func (r *Rig) record(id string) (look func() Status, done func()) {
 	if settings, _ := os.ReadFile(r.settings()); r.User != nil || strings.Contains(string(settings), "[engine]") {
 		return func() Status { r.Helper(); return r.Status(id) }, func() {}
 	}
-	db := must.Get(store.Open(r.Context(), filepath.Join(r.Data, "cco.db")))(r)
-	return func() (s Status) {
+	file := filepath.Join(r.Data, "cco.db")
+	db := must.Get(store.Open(r.Context(), file))(r)
+	var s Status
+	var was os.FileInfo // of the log that everything is written to first
+	var read time.Time
+	return func() Status {
 		r.Helper()
+		is, err := os.Stat(file + "-wal")
+		if err == nil && was != nil && is.ModTime().Equal(was.ModTime()) && is.Size() == was.Size() &&
+			time.Since(read) < time.Second {
+			return s
+		}
+		was, read, s = is, time.Now(), Status{}
 		p := must.Get(db.Phase(r.Context(), id))(r)
 		var st cruise.State
 		must.Do(r, json.Unmarshal(p.State, &st))

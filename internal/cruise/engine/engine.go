@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -26,13 +25,11 @@ type Engine struct {
 	Log    func(phase, words string)
 	Report func(format string, args ...any)
 	// Full says that a life is to return between two steps, to be begun again from what it saved; nil is never.
-	Full func(flow string) bool
+	Full func(life context.Context) bool
 
 	mu     sync.Mutex
-	ctx    context.Context
-	end    context.CancelFunc
 	closed bool
-	lives  map[string]*life
+	lives  map[string]*life // by phase; the newest of each
 	under  sync.WaitGroup
 }
 
@@ -48,10 +45,11 @@ const closing = 10 * time.Second
 // life is one life of a phase.
 type life struct {
 	*Engine
-	flow, phase string
-	ctx         context.Context
-	stop        context.CancelFunc
-	over        chan struct{} // closed when it is
+	phase  string
+	number int
+	ctx    context.Context
+	stop   context.CancelFunc
+	over   chan struct{} // closed when it is
 
 	events  []cruise.Event
 	taken   []cruise.Event // that the phase has read, and no saved state knows of
@@ -59,62 +57,56 @@ type life struct {
 }
 
 // NotRunningError says that this engine does not run a phase.
-type NotRunningError struct{ Flow string }
+type NotRunningError struct{ Phase string }
 
-func (e *NotRunningError) Error() string {
-	return "phase " + cruise.PhaseOf(e.Flow) + " is not being run"
-}
+func (e *NotRunningError) Error() string { return "phase " + e.Phase + " is not being run" }
 
-// Start begins a life of a phase. One that was begun is not begun again.
-func (e *Engine) Start(flow string, st cruise.State) error {
+// Start begins a life of a phase from a saved state, with what its context holds: it ends when that ends, and over is
+// closed when it has. One that was begun is not begun again; a later one begins when it is over.
+func (e *Engine) Start(ctx context.Context, phase string, st cruise.State) (over <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	before := e.lives[phase]
+	if before != nil && before.number >= st.Life.Number {
+		return before.over
+	}
+	l := &life{Engine: e, phase: phase, number: st.Life.Number, arrived: make(chan struct{}, 1),
+		over: make(chan struct{})}
 	if e.closed {
-		return &NotRunningError{Flow: flow}
+		close(l.over)
+		return l.over
 	}
-	if e.lives[flow] != nil {
-		return nil
-	}
-	if e.ctx == nil {
-		e.ctx, e.end = context.WithCancel(context.Background())
+	if e.lives == nil {
 		e.lives = map[string]*life{}
 	}
-	l := &life{Engine: e, flow: flow, phase: cruise.PhaseOf(flow), arrived: make(chan struct{}, 1),
-		over: make(chan struct{})}
-	l.ctx, l.stop = context.WithCancel(cruise.WithFlow(e.ctx, flow))
-	e.lives[flow] = l
+	l.ctx, l.stop = context.WithCancel(ctx)
+	e.lives[phase] = l
 	e.under.Go(func() {
 		defer l.stop()
+		if before != nil {
+			<-before.over
+		}
 		l.run(st)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.lives, flow)
+		if e.lives[phase] == l {
+			delete(e.lives, phase)
+		}
 		close(l.over)
 	})
-	return nil
-}
-
-// Over is closed when no life of that name is under way here.
-func (e *Engine) Over(flow string) <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if l := e.lives[flow]; l != nil {
-		return l.over
-	}
-	over := make(chan struct{})
-	close(over)
-	return over
+	return l.over
 }
 
 // Send gives a phase an event. Sending it twice is the same as once.
-func (e *Engine) Send(flow string, ev cruise.Event) error {
+func (e *Engine) Send(phase string, ev cruise.Event) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l := e.lives[flow]
+	l := e.lives[phase]
 	if l == nil {
-		return &NotRunningError{Flow: flow}
+		return &NotRunningError{Phase: phase}
 	}
-	if !slices.ContainsFunc(l.events, func(o cruise.Event) bool { return o.ID == ev.ID }) {
+	known := func(o cruise.Event) bool { return o.ID == ev.ID }
+	if !slices.ContainsFunc(l.events, known) && !slices.ContainsFunc(l.taken, known) {
 		l.events = append(l.events, ev)
 	}
 	select {
@@ -124,28 +116,12 @@ func (e *Engine) Send(flow string, ev cruise.Event) error {
 	return nil
 }
 
-// Runs says whether a life of a phase is under way here.
-func (e *Engine) Runs(flow string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.lives[flow] != nil
-}
-
-// GiveUp ends a life of a phase here, without waiting for it.
-func (e *Engine) GiveUp(flow string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if l := e.lives[flow]; l != nil {
-		l.stop()
-	}
-}
-
 // Close ends the engine. Phases that are under way go on when they are started again.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
-	if e.end != nil {
-		e.end()
+	for _, l := range e.lives {
+		l.stop()
 	}
 	e.mu.Unlock()
 	done := make(chan struct{})
@@ -215,7 +191,7 @@ func (l *life) ask(words string) bool {
 	}
 	st = st.AskAbout(words)
 	for {
-		if _, err := l.Start(cruise.StepSave.Name, cruise.SaveIn{Phase: l.phase, State: st})(); err == nil {
+		if _, err := cruise.StepSave.Begin(l, cruise.SaveIn{Phase: l.phase, State: st})(); err == nil {
 			break
 		}
 		if l.Sleep(pauses[1]) != nil {
@@ -266,7 +242,7 @@ func (l *life) phaseFrom(st cruise.State) (err error) {
 func (l *life) ID() string { return l.phase }
 
 // Full says whether the life is to return. Here it may go on for ever: it has no history.
-func (l *life) Full() bool { return l.Engine.Full != nil && l.Engine.Full(l.flow) }
+func (l *life) Full() bool { return l.Engine.Full != nil && l.Engine.Full(l.ctx) }
 
 // Now is the time in milliseconds, as it is when a state is read again.
 func (l *life) Now() (time.Time, error) { return l.Engine.Now().UTC().Round(0), l.ctx.Err() }
@@ -315,16 +291,12 @@ func (l *life) Recv(timeout time.Duration) (*cruise.Event, error) {
 }
 
 // Start begins a step at once; several can be under way.
-func (l *life) Start(step string, in any) cruise.Pending {
-	var out json.RawMessage
-	data, err := json.Marshal(in)
-	if err != nil {
-		return func() (json.RawMessage, error) { return nil, err }
-	}
+func (l *life) Start(step string, in any, run cruise.StepFunc) cruise.Pending {
+	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		out, err = cruise.Dispatch(l.ctx, l.Steps, step, data)
+		err = cruise.Dispatch(l.ctx, l.Steps, step, in, run)
 		if step != cruise.StepSave.Name {
 			return
 		}
@@ -337,8 +309,8 @@ func (l *life) Start(step string, in any) cruise.Pending {
 			l.mu.Unlock()
 		}
 	}()
-	return func() (json.RawMessage, error) {
+	return func() error {
 		<-done
-		return out, err
+		return err
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
+	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -24,16 +26,16 @@ type world struct {
 	named int
 	looks int
 	full  bool // the disk
-	state cruise.PullState
+	state forge.State
 	log   []string
 	told  []string
 }
 
-func (w *world) Metadata(context.Context, cruise.MetadataIn) (cruise.Metadata, error) {
+func (w *world) Metadata(context.Context, cruise.MetadataIn) (reading.Metadata, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.named++
-	return cruise.Metadata{}, errors.New("nobody names it")
+	return reading.Metadata{}, errors.New("nobody names it")
 }
 
 func (w *world) Look(_ context.Context, in cruise.LookIn) (cruise.News, error) {
@@ -88,6 +90,13 @@ func (w *world) engine(t *testing.T) *Engine {
 	return e
 }
 
+// runs says whether a phase has a life.
+func (e *Engine) runs(phase string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lives[phase] != nil
+}
+
 func fresh() cruise.State {
 	return cruise.NewState(cruise.Spec{Task: "x", Kind: cruise.Planning, Timeout: 24 * time.Hour})
 }
@@ -105,19 +114,22 @@ func TestAPhaseGoesOnFromWhatItSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		e := w.engine(t)
-		must.Do(t, errors.Join(e.Start("aaaaaaaa", fresh()), e.Start("aaaaaaaa", fresh())))
+		first, second := e.Start(t.Context(), "aaaaaaaa", fresh()), e.Start(t.Context(), "aaaaaaaa", fresh())
+		if first != second {
+			t.Error("a life is begun twice")
+		}
 		synctest.Wait()
 		must.Do(t, e.Close())
-		if st := w.saved(t); st.Ask.Question == "" || e.Runs("aaaaaaaa") {
-			t.Fatalf("stage %s, runs %v", st.Stage, e.Runs("aaaaaaaa"))
+		if st := w.saved(t); st.Ask.Question == "" || e.runs("aaaaaaaa") {
+			t.Fatalf("stage %s, runs %v", st.Stage, e.runs("aaaaaaaa"))
 		}
 		e = w.engine(t)
-		must.Do(t, e.Start("aaaaaaaa", w.saved(t)))
+		e.Start(t.Context(), "aaaaaaaa", w.saved(t))
 		synctest.Wait()
 		ev := cruise.Event{ID: "e1", Kind: cruise.EventCleanup}
 		must.Do(t, errors.Join(e.Send("aaaaaaaa", ev), e.Send("aaaaaaaa", ev)))
 		synctest.Wait()
-		if st := w.saved(t); st.End != cruise.EndCleanup || w.named != 1 || e.Runs("aaaaaaaa") {
+		if st := w.saved(t); st.End != cruise.EndCleanup || w.named != 1 || e.runs("aaaaaaaa") {
 			t.Errorf("end %q, named %d times", st.End, w.named)
 		}
 		if _, gone := errors.AsType[*NotRunningError](e.Send("aaaaaaaa", ev)); !gone {
@@ -131,7 +143,7 @@ func TestNothingHappensWhileTheDiskIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{full: true}
 		e := w.engine(t)
-		must.Do(t, e.Start("aaaaaaaa", fresh()))
+		e.Start(t.Context(), "aaaaaaaa", fresh())
 		time.Sleep(time.Hour)
 		w.mu.Lock()
 		if w.named != 0 || len(w.told) == 0 || !strings.Contains(w.told[0], "no space left") {
@@ -160,7 +172,7 @@ func TestAPhaseThatGoesWrongIsBegunAgainAndAskedAbout(t *testing.T) {
 		w := &world{}
 		e := w.engine(t)
 		w.row = must.Get(json.Marshal(broken()))(t)
-		must.Do(t, e.Start("aaaaaaaa", broken()))
+		e.Start(t.Context(), "aaaaaaaa", broken())
 		for i, after := range []time.Duration{0, 5 * time.Second, 30 * time.Second, 300 * time.Second} {
 			time.Sleep(after)
 			synctest.Wait()
@@ -176,7 +188,7 @@ func TestAPhaseThatGoesWrongIsBegunAgainAndAskedAbout(t *testing.T) {
 		}
 		must.Do(t, e.Send("aaaaaaaa", cruise.Event{ID: "w", Kind: cruise.EventWake}))
 		time.Sleep(24 * time.Hour)
-		if len(w.log) != 4 || !e.Runs("aaaaaaaa") {
+		if len(w.log) != 4 || !e.runs("aaaaaaaa") {
 			t.Errorf("it is begun again although nobody said so: %q", w.log)
 		}
 		must.Do(t, e.Send("aaaaaaaa", cruise.Event{ID: "r", Kind: cruise.EventCleanup}))
@@ -199,7 +211,7 @@ func TestWhatNoSavedStateKnowsOfIsReadAgain(t *testing.T) {
 		}
 	}
 	read("a")
-	must.Get(l.Start(cruise.StepSave.Name, cruise.SaveIn{})())(t)
+	must.Get(cruise.StepSave.Begin(l, cruise.SaveIn{})())(t)
 	read("b")
 	l.putBack()
 	read("b")
@@ -212,9 +224,9 @@ func TestWhatNoSavedStateKnowsOfIsReadAgain(t *testing.T) {
 // outlives a stop.
 func TestAWaitLooksAndSavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{state: cruise.PullOpen}
+		w := &world{state: forge.Open}
 		e := w.engine(t)
-		must.Do(t, e.Start("aaaaaaaa", watching()))
+		e.Start(t.Context(), "aaaaaaaa", watching())
 		time.Sleep(10 * time.Minute)
 		w.mu.Lock()
 		saves, looks := w.saves, w.looks
@@ -224,7 +236,7 @@ func TestAWaitLooksAndSavesNothing(t *testing.T) {
 		if w.saves != saves || w.looks < looks+5 {
 			t.Errorf("%d saves and %d looks, before %d and %d", w.saves, w.looks, saves, looks)
 		}
-		w.state = cruise.PullMerged
+		w.state = forge.Merged
 		w.mu.Unlock()
 		time.Sleep(11 * time.Minute)
 		if st := w.saved(t); st.End != cruise.EndMerged {
@@ -236,11 +248,11 @@ func TestAWaitLooksAndSavesNothing(t *testing.T) {
 // Guards against a phase that forgets its pace in a crash, or a hundred that all look at once after it.
 func TestTheNextLookIsWhenItWasDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{state: cruise.PullOpen}
+		w := &world{state: forge.Open}
 		st := watching()
 		st.Looks.Backoff, st.Looks.Next = cruise.Backoff{Secs: 160}, time.Now().Add(100*time.Second)
 		e := w.engine(t)
-		must.Do(t, e.Start("aaaaaaaa", st))
+		e.Start(t.Context(), "aaaaaaaa", st)
 		time.Sleep(99 * time.Second)
 		if got := w.saved(t); w.looked() != 0 || !got.Looks.Next.Equal(st.Looks.Next) ||
 			got.Looks.Backoff != st.Looks.Backoff {
@@ -255,7 +267,7 @@ func TestTheNextLookIsWhenItWasDue(t *testing.T) {
 		late := watching()
 		late.Looks.Backoff, late.Looks.Next = st.Looks.Backoff, time.Now().Add(24*time.Hour)
 		e = w.engine(t)
-		must.Do(t, e.Start("aaaaaaaa", late))
+		e.Start(t.Context(), "aaaaaaaa", late)
 		time.Sleep(301 * time.Second)
 		if w.looked() != 2 {
 			t.Errorf("%d looks", w.looked())
@@ -272,22 +284,32 @@ func (lost) Unrecorded()   {}
 // Guards against a life that goes on, or is begun again, where its phase is no longer at home.
 func TestALifeEndsWhereItsPhaseIsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{state: cruise.PullOpen}
+		w := &world{state: forge.Open}
 		e := w.engine(t)
 		e.Steps = &elsewhere{world: w}
-		must.Do(t, e.Start("aaaaaaaa", watching()))
+		e.Start(t.Context(), "aaaaaaaa", watching())
 		time.Sleep(time.Hour)
-		if e.Runs("aaaaaaaa") || len(w.log) > 0 {
+		if e.runs("aaaaaaaa") || len(w.log) > 0 {
 			t.Errorf("it lives, and says %q", w.log)
 		}
 		e.Steps = w
-		must.Do(t, e.Start("aaaaaaaa.1", watching()))
+		ctx, giveUp := context.WithCancel(t.Context())
+		over := e.Start(ctx, "aaaaaaaa", watching())
+		next := watching()
+		next.Life.Number++
+		after := e.Start(t.Context(), "aaaaaaaa", next)
 		synctest.Wait()
-		e.GiveUp("aaaaaaaa.1")
-		synctest.Wait()
-		if e.Runs("aaaaaaaa.1") {
-			t.Error("it was not given up")
+		if w.looked() != 1 {
+			t.Errorf("%d lives look", w.looked())
 		}
+		giveUp()
+		<-over
+		synctest.Wait()
+		if w.looked() != 2 || !e.runs("aaaaaaaa") {
+			t.Errorf("%d lives have looked, and the next does not run", w.looked())
+		}
+		must.Do(t, e.Close())
+		<-after
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,9 @@ func TestALifeOfTheVersionBeforeIsRead(t *testing.T) {
 	var st cruise.State
 	must.Do(t, k.open(in.State, kindState, phase, &raw))
 	must.Do(t, json.Unmarshal(raw, &st))
-	if st.Life.Home == "" || st.Spec.Remote == "" || !sameJSON(t, raw, must.Get(json.Marshal(st))(t)) {
+	// No state needs any more what a forge calls an author, and who may have pushed, where it had not said so yet.
+	needed := regexp.MustCompile(`"(association|unsure|unsure_since)":"[^"]*",`).ReplaceAll(raw, nil)
+	if st.Life.Home == "" || st.Spec.Remote == "" || !sameJSON(t, needed, must.Get(json.Marshal(st))(t)) {
 		t.Errorf("a part of it is lost:\n%s\n%+v", raw, st)
 	}
 	var doing []string

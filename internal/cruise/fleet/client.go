@@ -91,12 +91,11 @@ func (c *Client) ability(a Ability) string { return c.queue("any", a.Host, a.Log
 
 // Start has a phase wait for a machine.
 func (c *Client) Start(ctx context.Context, phase string, st cruise.State, need Ability) error {
-	name := Sealed{Phase: phase, Life: st.Life.Number}
-	state, err := c.key.seal(name.of(kindState), st)
+	state, err := c.key.seal(Sealed{Kind: kindState, Phase: phase, Life: st.Life.Number}, st)
 	if err != nil {
 		return err
 	}
-	summary, err := c.key.seal(name.of(kindSummary), Summarize(st))
+	summary, err := c.key.seal(Sealed{Kind: kindSummary, Phase: phase, Life: st.Life.Number}, Summarize(st))
 	if err != nil {
 		return err
 	}
@@ -104,7 +103,8 @@ func (c *Client) Start(ctx context.Context, phase string, st cruise.State, need 
 		WorkflowTaskTimeout:                      brief,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		Memo:                                     map[string]any{memoSummary: summary, memoWaits: name.of(kindOver)}},
+		Memo: map[string]any{memoSummary: summary,
+			memoWaits: Sealed{Kind: kindOver, Phase: phase, Life: st.Life.Number}}},
 		workflowName, Start{Phase: phase, Queue: c.ability(need), Heartbeat: c.Heartbeat, State: state, Life: st.Life.Number})
 	if _, known := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); known {
 		return nil // asked for again, because the answer was lost

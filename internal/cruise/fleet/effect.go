@@ -17,7 +17,7 @@ import (
 func effects() []string {
 	return []string{cruise.StepPush.Name, cruise.StepPullRequest.Name, cruise.StepPostReview.Name, cruise.StepAnswer.Name,
 		cruise.StepSay.Name, cruise.StepClose.Name, cruise.StepReady.Name, cruise.StepMerge.Name,
-		cruise.StepVerdict.Name, cruise.StepRerun.Name}
+		cruise.StepRerun.Name}
 }
 
 // moot are the steps that need nobody's leave: they only read, or are asked of the service itself.
@@ -42,10 +42,7 @@ func effect(step string, in json.RawMessage) string {
 
 // within runs a step while this is the phase's life, and an effect only while the service says so.
 func (l *life) within(ctx context.Context, step string, in json.RawMessage, run func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(l.lost, func() { cancel(context.Cause(l.lost)) })()
-	ctx = context.WithValue(forge.WithFence(ctx, l.check), lifeKey{}, l)
+	ctx = forge.WithFence(ctx, l.check)
 	var err error
 	switch {
 	case slices.Contains(moot(), step):

@@ -10,17 +10,15 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/cco-dev/cco/internal/cruise"
 )
 
 // Engine runs the phases of this machine.
 type Engine interface {
-	Start(flow string, st cruise.State) error
-	Send(flow string, ev cruise.Event) error
-	GiveUp(flow string)
-	Over(flow string) <-chan struct{}
-	Close() error
+	Start(ctx context.Context, phase string, st cruise.State) (over <-chan struct{})
+	Send(phase string, ev cruise.Event) error
 }
 
 // Host is this machine as one that runs phases.
@@ -31,7 +29,7 @@ type Host struct {
 	Name, Machine string
 	Slots         int
 	// Settle makes a phase ready here. An *UnfitError lets another machine try.
-	Settle func(ctx context.Context, phase string, life int, st cruise.State) (cruise.State, error)
+	Settle func(ctx context.Context, phase string, st cruise.State) (cruise.State, error)
 	// Keep keeps what was sent to a phase, as long as it is here and has not read it.
 	Keep func(ctx context.Context, phase string, ev cruise.Event) error
 	// Abandon ends what a phase that has left does here, and keeps its work.
@@ -39,8 +37,13 @@ type Host struct {
 	Trouble func(err error)
 	Log     func(phase, words string)
 	Boot    func() time.Duration
+	// Abilities are what this machine can do now: from time to time it is asked again.
+	Abilities func(ctx context.Context) ([]Ability, error)
+	// Ready is called when phases are taken.
+	Ready func()
 
 	key Key
+	any map[Ability]worker.Worker // that listen on the queues of what it can do
 
 	mu     sync.Mutex
 	lives  map[string]*life // by phase
@@ -54,27 +57,6 @@ func (e *UnfitError) Error() string { return e.Why }
 
 // Home is the queue of this machine alone. It is bound to the machine: a copy of its disk is another home.
 func (h *Host) Home() string { return h.Client.queue("home", h.Name, h.Machine) }
-
-// alive is a life that is under way here, nil if it is not.
-func (h *Host) alive(flow string) *life {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if l := h.lives[cruise.PhaseOf(flow)]; l != nil && l.flow == flow {
-		return l
-	}
-	return nil
-}
-
-// Full says whether a life is to return between two steps.
-func (h *Host) Full(flow string) bool {
-	l := h.alive(flow)
-	if l == nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.full
-}
 
 // held counts the lives here.
 func (h *Host) held() int {
@@ -130,9 +112,9 @@ func (h *Host) run(ctx context.Context, in Begin) over {
 	if err := h.key.open(in.State, kindState, in.Phase, &st); err != nil {
 		return over{How: overDeclined, Why: err.Error()}
 	}
-	l := &life{Host: h, Begin: in, flow: cruise.FlowID(in.Phase, in.Life), token: activity.GetInfo(ctx).TaskToken,
-		beaten: make(chan struct{}), doing: map[string]int{}, wary: until{}, tried: until{}, answered: h.Boot()}
-	l.lost, l.lose = context.WithCancelCause(context.WithoutCancel(ctx))
+	l := &life{Host: h, Begin: in, token: activity.GetInfo(ctx).TaskToken, gone: make(chan struct{}),
+		doing: map[string]int{}, wary: until{}, tried: until{}, answered: h.Boot()}
+	l.lost, l.lose = context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), lifeKey{}, l))
 	defer l.lose(&LostError{Phase: in.Phase})
 	var before []string
 	if in.Doing != nil && h.key.open(*in.Doing, kindDoing, in.Phase, &before) == nil {
@@ -174,8 +156,7 @@ func (h *Host) admit(l *life) over {
 		}
 		old.lose(&LostError{Phase: l.Phase})
 		h.mu.Unlock()
-		<-h.Engine.Over(old.flow)
-		time.Sleep(20 * time.Millisecond) // only the pace of asking
+		<-old.gone
 		h.mu.Lock()
 	}
 	switch {
@@ -194,9 +175,8 @@ func (h *Host) admit(l *life) over {
 func (h *Host) dismiss(l *life) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lives[l.Phase] == l {
-		delete(h.lives, l.Phase)
-	}
+	delete(h.lives, l.Phase)
+	close(l.gone)
 }
 
 // spend carries the phase on, from a state to the end of this life.
@@ -210,18 +190,9 @@ func (l *life) spend(st cruise.State) over {
 		st = st.AskAbout("three machines in a row have died with it and got nowhere: look into their logs before you let " +
 			"it go on")
 	}
-	if err := l.Engine.Start(l.flow, st); err != nil {
-		l.Trouble(err)
-		return over{}
-	}
+	ended := l.Engine.Start(l.lost, l.Phase, st)
 	go l.handAll()
-	ended := l.Engine.Over(l.flow)
-	select {
-	case <-ended:
-	case <-l.lost.Done():
-		l.Engine.GiveUp(l.flow)
-		<-ended
-	}
+	<-ended
 	return l.verdict()
 }
 
@@ -266,7 +237,7 @@ func (l *life) verdict() over {
 // settle makes the phase ready here, as soon as what it needs answers.
 func (l *life) settle(st cruise.State) (cruise.State, over) {
 	for wait := time.Second; ; wait = min(2*wait, 10*time.Second) {
-		ready, err := l.Settle(l.lost, l.Phase, l.Life, st)
+		ready, err := l.Settle(l.lost, l.Phase, st)
 		if err == nil {
 			return ready, over{}
 		}
@@ -296,14 +267,20 @@ func (l *life) hand(ctx context.Context, sealed Sealed) error {
 	if err := l.Keep(ctx, l.Phase, ev); err != nil {
 		return err
 	}
-	l.give(ev)
-	return l.Engine.Send(l.flow, ev)
+	l.mu.Lock()
+	if !slices.Contains(l.handed, ev.ID) {
+		l.handed = append(l.handed, ev.ID)
+	}
+	l.mu.Unlock()
+	return l.Engine.Send(l.Phase, ev)
 }
 
 // deliver is the activity that brings an event to a life here.
 func (h *Host) deliver(ctx context.Context, p Parcel) (err error) {
-	l := h.alive(cruise.FlowID(p.Phase, p.Life))
-	if l == nil {
+	h.mu.Lock()
+	l := h.lives[p.Phase]
+	h.mu.Unlock()
+	if l == nil || l.Life != p.Life {
 		return refused("nobody")
 	}
 	defer func() { // the service would be told the words of a panic
@@ -337,6 +314,6 @@ func (h *Host) end(how string) {
 		l.full = true
 		l.mu.Unlock()
 		// A phase that waits looks up, and finds that it is to return.
-		_ = h.Engine.Send(l.flow, cruise.Event{ID: "drain", Kind: cruise.EventWake})
+		_ = h.Engine.Send(l.Phase, cruise.Event{ID: "drain", Kind: cruise.EventWake})
 	}
 }

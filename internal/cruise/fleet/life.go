@@ -21,8 +21,8 @@ import (
 type life struct {
 	*Host
 	Begin
-	flow  string
-	token []byte // of the activity that it is
+	token []byte        // of the activity that it is
+	gone  chan struct{} // closed when nothing of it goes on
 
 	lost context.Context // ends when the phase has another life, or this one is given up
 	lose context.CancelCauseFunc
@@ -32,7 +32,6 @@ type life struct {
 
 	mu       sync.Mutex
 	answered time.Duration  // when the last beat was sent that was answered, by the clock since boot
-	beaten   chan struct{}  // closed with the next one
 	doing    map[string]int // effects that may be under way
 	wary     until          // those of the life before, whose requests may still take effect
 	tried    until          // those of this one that have gone wrong or were broken off
@@ -90,8 +89,6 @@ func (l *life) beat(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.answered = max(l.answered, sent)
-	close(l.beaten)
-	l.beaten = make(chan struct{})
 	return nil
 }
 
@@ -150,15 +147,11 @@ func (l *life) check(ctx context.Context) error {
 // await is check that waits for the service.
 func (l *life) await(ctx context.Context) error {
 	for {
-		l.mu.Lock()
-		beaten := l.beaten
-		l.mu.Unlock()
 		err := l.check(ctx)
 		if _, lapsed := errors.AsType[*lapsedError](err); !lapsed {
 			return err
 		}
 		select {
-		case <-beaten:
 		case <-time.After(l.Heartbeat / 4):
 		case <-ctx.Done():
 			return ctx.Err()
@@ -201,23 +194,18 @@ func (l *life) send(ctx context.Context, in cruise.SaveIn, state []byte) (a Answ
 	}
 	l.mu.Unlock()
 	summary, err := json.Marshal(Summarize(in.State))
+	seal := func(kind string, what any) (s Sealed) {
+		if err == nil {
+			s, err = l.key.seal(Sealed{Kind: kind, Phase: l.Phase, Life: l.Life, Number: l.Number}, what)
+		}
+		return s
+	}
+	v := Save{Head: seal(kindHead, h), State: seal(kindState, json.RawMessage(state))}
+	if string(summary) != l.shown {
+		v.Summary = new(seal(kindSummary, json.RawMessage(summary)))
+	}
 	if err != nil {
 		return a, err
-	}
-	name := Sealed{Phase: l.Phase, Life: l.Life, Number: l.Number}
-	var v Save
-	if v.Head, err = l.key.seal(name.of(kindHead), h); err != nil {
-		return a, err
-	}
-	if v.State, err = l.key.seal(name.of(kindState), json.RawMessage(state)); err != nil {
-		return a, err
-	}
-	if string(summary) != l.shown {
-		s, err := l.key.seal(name.of(kindSummary), json.RawMessage(summary))
-		if err != nil {
-			return a, err
-		}
-		v.Summary = &s
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.Heartbeat)
 	defer cancel()
@@ -246,43 +234,45 @@ func (l *life) judged(err error) error {
 	return nil
 }
 
-func (s Sealed) of(kind string) Sealed {
-	s.Kind = kind
-	return s
-}
-
-// give hands an event to the life.
-func (l *life) give(ev cruise.Event) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !slices.Contains(l.handed, ev.ID) {
-		l.handed = append(l.handed, ev.ID)
-	}
-}
-
+// lifeKey finds the life in the context of all that it does.
 type lifeKey struct{}
 
-// Fenced are steps that run only in the phase's one life.
-type Fenced struct {
-	cruise.Steps
-	Host *Host
+func lifeOf(ctx context.Context) (*life, error) {
+	l, ok := ctx.Value(lifeKey{}).(*life)
+	if !ok {
+		return nil, &LostError{}
+	}
+	return l, context.Cause(l.lost)
 }
 
+// Full says whether a life is to return between two steps.
+func Full(ctx context.Context) bool {
+	l, err := lifeOf(ctx)
+	if err != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.full
+}
+
+// Fenced are steps that run only in the phase's one life.
+type Fenced struct{ cruise.Steps }
+
 // Within runs a step of a life.
-func (f *Fenced) Within(ctx context.Context, flow, step string, in json.RawMessage,
-	run func(context.Context) error) error {
-	l := f.Host.alive(flow)
-	if l == nil {
-		return &LostError{Phase: cruise.PhaseOf(flow)}
+func (f *Fenced) Within(ctx context.Context, step string, in json.RawMessage, run func(context.Context) error) error {
+	l, err := lifeOf(ctx)
+	if err != nil {
+		return err
 	}
 	return l.within(ctx, step, in, run)
 }
 
 // Save saves a state in the service, and then here.
 func (f *Fenced) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error) {
-	l, ok := ctx.Value(lifeKey{}).(*life)
-	if !ok {
-		return cruise.Saved{}, &LostError{Phase: in.Phase}
+	l, err := lifeOf(ctx)
+	if err != nil {
+		return cruise.Saved{}, err
 	}
 	return l.save(ctx, in, func() (cruise.Saved, error) { return f.Steps.Save(ctx, in) })
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
@@ -40,11 +41,11 @@ func summary(st cruise.State, maxSaid int) cruise.State {
 			Box: cut(spec.Box, maxSmall), Planner: spec.Planner, Reviewer: spec.Reviewer, Fixer: spec.Fixer,
 			MaxRounds: spec.MaxRounds, MaxCost: spec.MaxCost, Timeout: spec.Timeout, Merge: spec.Merge},
 		Kind: st.Kind, Stage: st.Stage, PR: st.PR, Round: st.Round, Started: st.Started, LastActivity: st.LastActivity,
-		Meta:    cruise.Metadata{Title: cut(st.Meta.Title, maxSaid), Branch: st.Meta.Branch},
+		Meta:    reading.Metadata{Title: cut(st.Meta.Title, maxSaid), Branch: st.Meta.Branch},
 		Head:    cruise.Head{Commit: st.Head.Commit},
 		Base:    cruise.Base{Branch: cut(st.Base.Branch, maxSmall)},
 		Consent: cruise.Consent{Holding: st.Consent.Holding},
-		Foreign: cruise.Foreign{Commit: st.Foreign.Commit, Unsure: st.Foreign.Unsure},
+		Foreign: cruise.Foreign{Commit: st.Foreign.Commit},
 		Ask:     cruise.Ask{Question: cut(st.Ask.Question, maxSaid), Resume: st.Ask.Resume},
 		Waiting: cruise.Waiting{Trouble: cut(st.Waiting.Trouble, maxSaid), For: cut(st.Waiting.For, maxSmall)},
 		Spent:   st.Spent,

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/must"
 )
 
@@ -73,10 +74,10 @@ func largest(s string) cruise.State {
 			Trusted: []string{s}, MaxRounds: 1000, MaxCost: 1234.5678, Timeout: 1000 * time.Hour, Merge: true},
 		Kind: cruise.Validating, Stage: cruise.StageCleaning,
 		PR:   &cruise.PullRequest{Number: 1 << 30, URL: remote + "/pull/1073741824", Base: name(letters, 50)},
-		Plan: s, Round: 1000, Meta: cruise.Metadata{Title: s, Branch: name(letters, 50)}, Started: now, LastActivity: now,
+		Plan: s, Round: 1000, Meta: reading.Metadata{Title: s, Branch: name(letters, 50)}, Started: now, LastActivity: now,
 		Paused: true, End: cruise.EndCost, EndWords: s, Head: cruise.Head{Commit: oid(), Before: oid()},
 		Base: cruise.Base{Branch: s}, Consent: cruise.Consent{Holding: oid()},
-		Foreign: cruise.Foreign{Commit: oid(), Unsure: oid()},
+		Foreign: cruise.Foreign{Commit: oid()},
 		Ask:     cruise.Ask{Question: s, Disputed: []string{s}, Resume: cruise.StageCleaning},
 		Waiting: cruise.Waiting{Trouble: s, For: s, Stuck: s},
 		Spent:   cruise.Spent{Cost: 1234.56789, Estimate: true, Tokens: 1 << 50},

@@ -12,17 +12,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Worker is the process of a machine that takes phases.
-type Worker struct {
-	Host *Host
-	// Abilities are what this machine can do now: from time to time it is asked again.
-	Abilities func(ctx context.Context) ([]Ability, error)
-	// Ready is called when phases are taken.
-	Ready func()
-
-	any map[Ability]worker.Worker
-}
-
 const (
 	// asking is how often a machine asks itself what it can do, and reaching how often it tries to reach the service.
 	asking   = 5 * time.Second
@@ -39,10 +28,9 @@ const (
 
 // Run takes phases and runs them until the context ends, which gives them back; draining ends it as well, when no turn
 // is under way.
-func (w *Worker) Run(ctx context.Context, draining <-chan struct{}) error {
-	h := w.Host
+func (h *Host) Run(ctx context.Context, draining <-chan struct{}) error {
 	h.key = h.Client.key
-	if err := w.reach(ctx); err != nil {
+	if err := h.reach(ctx); err != nil {
 		return err
 	}
 	phases := worker.New(h.Client.c, h.Client.queue("phases"), worker.Options{
@@ -52,31 +40,27 @@ func (w *Worker) Run(ctx context.Context, draining <-chan struct{}) error {
 	phases.RegisterWorkflowWithOptions(h.key.supervise, workflow.RegisterOptions{Name: workflowName})
 	home := worker.New(h.Client.c, h.Home(), worker.Options{DisableWorkflowWorker: true, WorkerStopTimeout: returning,
 		MaxConcurrentActivityExecutionSize: manyLives, MaxConcurrentActivityTaskPollers: 2})
-	register(home, h)
+	home.RegisterActivityWithOptions(h.live, activity.RegisterOptions{Name: lifeName})
 	home.RegisterActivityWithOptions(h.deliver, activity.RegisterOptions{Name: deliverName})
 	if err := errors.Join(phases.Start(), home.Start()); err != nil {
 		return h.Client.away(err)
 	}
-	w.any = map[Ability]worker.Worker{}
-	if err := w.askOften(ctx, draining); err != nil {
-		w.stop(ctx, overGiven, home, phases)
-		return err
-	}
+	h.any = map[Ability]worker.Worker{}
+	h.askOften(ctx, draining)
+	how := overMoved
 	if ctx.Err() != nil {
-		w.stop(ctx, overGiven, home, phases)
-		return nil
+		how = overGiven
 	}
-	w.stop(ctx, overMoved, home, phases)
+	h.stop(ctx, how, home, phases)
 	return nil
 }
 
 // stop takes nothing new, has the lives end that way, and lets the service know of it. What does not end in time goes
 // on elsewhere when its heartbeat's time is over.
-func (w *Worker) stop(ctx context.Context, how string, home, phases worker.Worker) {
-	h := w.Host
+func (h *Host) stop(ctx context.Context, how string, home, phases worker.Worker) {
 	h.end(how)
 	var under sync.WaitGroup
-	for _, one := range w.any {
+	for _, one := range h.any {
 		under.Go(one.Stop) // lives of it go on
 	}
 	for h.held() > 0 && how == overMoved {
@@ -96,18 +80,14 @@ func (w *Worker) stop(ctx context.Context, how string, home, phases worker.Worke
 	}
 }
 
-func register(one worker.Worker, h *Host) {
-	one.RegisterActivityWithOptions(h.live, activity.RegisterOptions{Name: lifeName})
-}
-
 // reach waits until the service answers.
-func (w *Worker) reach(ctx context.Context) error {
+func (h *Host) reach(ctx context.Context) error {
 	for {
-		_, err := w.Host.Client.List(ctx, time.Now())
+		_, err := h.Client.List(ctx, time.Now())
 		if err == nil {
 			return nil
 		}
-		w.Host.Trouble(err)
+		h.Trouble(err)
 		select {
 		case <-time.After(reaching):
 		case <-ctx.Done():
@@ -117,16 +97,16 @@ func (w *Worker) reach(ctx context.Context) error {
 }
 
 // askOften takes phases that this machine can run, as that changes.
-func (w *Worker) askOften(ctx context.Context, draining <-chan struct{}) error {
+func (h *Host) askOften(ctx context.Context, draining <-chan struct{}) {
 	tick := time.NewTicker(asking)
 	defer tick.Stop()
-	for ready := w.Ready; ; {
-		can, err := w.Abilities(ctx)
+	for ready := h.Ready; ; {
+		can, err := h.Abilities(ctx)
 		if err == nil {
-			err = w.offer(can)
+			err = h.offer(can)
 		}
 		if ctx.Err() == nil {
-			w.Host.Trouble(err)
+			h.Trouble(err)
 		}
 		if err == nil && ready != nil {
 			ready()
@@ -134,46 +114,46 @@ func (w *Worker) askOften(ctx context.Context, draining <-chan struct{}) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-draining:
-			return nil
+			return
 		case <-tick.C:
 		}
 	}
 }
 
 // offer listens on the queues of what this machine can do, and on no others.
-func (w *Worker) offer(can []Ability) error {
-	for a, one := range w.any {
+func (h *Host) offer(can []Ability) error {
+	for a, one := range h.any {
 		if !slices.Contains(can, a) {
-			delete(w.any, a)
+			delete(h.any, a)
 			go one.Stop() // lives of it go on
 		}
 	}
 	for _, a := range can {
-		if w.any[a] != nil {
+		if h.any[a] != nil {
 			continue
 		}
-		tuner, err := w.tuner()
+		tuner, err := h.tuner()
 		if err != nil {
 			return err
 		}
-		one := worker.New(w.Host.Client.c, w.Host.Client.ability(a), worker.Options{DisableWorkflowWorker: true,
+		one := worker.New(h.Client.c, h.Client.ability(a), worker.Options{DisableWorkflowWorker: true,
 			WorkerStopTimeout: longLife, MaxConcurrentActivityTaskPollers: 1, Tuner: tuner})
-		register(one, w.Host)
+		one.RegisterActivityWithOptions(h.live, activity.RegisterOptions{Name: lifeName})
 		if err := one.Start(); err != nil {
-			return w.Host.Client.away(err)
+			return h.Client.away(err)
 		}
-		w.any[a] = one
+		h.any[a] = one
 	}
 	return nil
 }
 
-func (w *Worker) tuner() (worker.WorkerTuner, error) {
+func (h *Host) tuner() (worker.WorkerTuner, error) {
 	few, err := worker.NewFixedSizeSlotSupplier(2)
 	if err != nil {
 		return nil, err
 	}
 	return worker.NewCompositeTuner(worker.CompositeTunerOptions{WorkflowSlotSupplier: few, LocalActivitySlotSupplier: few,
-		NexusSlotSupplier: few, SessionActivitySlotSupplier: few, ActivitySlotSupplier: slots{w.Host}})
+		NexusSlotSupplier: few, SessionActivitySlotSupplier: few, ActivitySlotSupplier: slots{h}})
 }

@@ -110,7 +110,7 @@ type supervisor struct {
 func (k Key) supervise(ctx workflow.Context, in Start) (Sealed, error) {
 	s := &supervisor{Start: in, key: k}
 	err := workflow.SetUpdateHandlerWithOptions(ctx, saveName, s.save, workflow.UpdateHandlerOptions{
-		Validator: func(_ workflow.Context, v Save) error { return s.mayS(v) }})
+		Validator: func(_ workflow.Context, v Save) error { _, err := s.may(v); return err }})
 	if err != nil {
 		return Sealed{}, err
 	}
@@ -150,26 +150,23 @@ func refused(kind string) error { return temporal.NewNonRetryableApplicationErro
 // Kinds of refusals.
 const refusedOld = "old"
 
-// mayS refuses what an older life saves, one that was given up and has no successor yet, or one without the key.
-func (s *supervisor) mayS(v Save) error {
-	var h head
+// may gives the head of what is saved, and refuses what an older life saves, one that was given up and has no successor
+// yet, or one without the key.
+func (s *supervisor) may(v Save) (h head, err error) {
 	same := v.Head.Life == v.State.Life && v.Head.Number == v.State.Number && v.State.Kind == kindState &&
 		v.State.Phase == s.Phase
 	now := s.under && v.Head.Life == s.Life && v.Head.Number > s.Number
 	if !now || !same || s.key.open(v.Head, kindHead, s.Phase, &h) != nil {
-		return refused(refusedOld)
+		return h, refused(refusedOld)
 	}
-	return nil
+	return h, nil
 }
 
 // save takes a state.
 func (s *supervisor) save(ctx workflow.Context, v Save) (Answer, error) {
-	var h head
-	if err := s.mayS(v); err != nil { // another one may have been taken since it was let in
+	h, err := s.may(v) // another one may have been taken since it was let in
+	if err != nil {
 		return Answer{}, err
-	}
-	if err := s.key.open(v.Head, kindHead, s.Phase, &h); err != nil {
-		return Answer{}, refused(refusedOld)
 	}
 	unread := slices.DeleteFunc(slices.Clone(s.Events), func(e Sealed) bool { return slices.Contains(h.Seen, e.Name) })
 	s.saves++

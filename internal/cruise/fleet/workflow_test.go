@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -39,6 +40,7 @@ func newPlay(t *testing.T, life func(p *play, in Begin) (Sealed, error)) *play {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	p := &play{T: t, env: suite.NewTestWorkflowEnvironment(), key: testKey(t)}
+	p.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
 	p.env.RegisterWorkflowWithOptions(p.key.supervise, workflow.RegisterOptions{Name: workflowName})
 	p.env.RegisterActivityWithOptions(func(_ context.Context, in Begin) (Sealed, error) {
 		p.mu.Lock()

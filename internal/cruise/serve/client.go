@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/socket"
 )
 
@@ -33,35 +32,63 @@ const patience = time.Minute
 // answers no more and is still the only one that may run.
 const relaunch = 5 * time.Second
 
-// Start begins a phase.
-func (c *Client) Start(ctx context.Context, id string, st cruise.State) error {
-	return c.post(ctx, "start", startRequest{ID: id, State: st})
+// Take records something of a phase, and has the server look what it is. If the server dies meanwhile, the next one
+// finds it.
+func (c *Client) Take(ctx context.Context, phase string, record func() error) error {
+	if err := c.Ensure(ctx); err != nil {
+		return err
+	}
+	if err := record(); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		err := c.ask(ctx, patience, Request{Phase: phase})
+		if _, dead := errors.AsType[*url.Error](err); !dead || n == retries || ctx.Err() != nil {
+			return err
+		}
+		if err := c.Ensure(ctx); err != nil {
+			return err
+		}
+	}
 }
 
-// Send gives a phase an event.
-func (c *Client) Send(ctx context.Context, id string, ev cruise.Event) error {
-	return c.post(ctx, "send", sendRequest{ID: id, Event: ev})
-}
+// retries is how many servers may die before one answers.
+const retries = 10
 
 // Renew tells a server that runs what to use from now on. A server that is started later finds the same by itself.
 func (c *Client) Renew(ctx context.Context, r Renewal) error {
 	if c.ping(ctx) != nil {
 		return nil
 	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return c.try(ctx, "renew", data)
+	return c.ask(ctx, patience, Request{Renew: &r})
 }
 
-// RefusedError says, in the server's words, that a phase's state does not allow what was asked.
-type RefusedError struct{ Words string }
+// NoWorkerError says that no worker runs on this machine.
+type NoWorkerError struct{}
 
-func (e *RefusedError) Error() string { return e.Words }
+func (e *NoWorkerError) Error() string { return "no worker runs here" }
 
 // WrongState marks an error about a state.
-func (e *RefusedError) WrongState() {}
+func (e *NoWorkerError) WrongState() {}
+
+// Drain has the worker that runs take nothing new, and waits until it has ended.
+func (c *Client) Drain(ctx context.Context) error {
+	if c.ask(ctx, patience, Request{Drain: true}) != nil {
+		return &NoWorkerError{}
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		if alive, err := c.Alive(ctx); !alive {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
 
 // SilentError says that a server is there and does not answer.
 type SilentError struct{ Pid string }
@@ -117,65 +144,37 @@ func (c *Client) Ensure(ctx context.Context) error {
 	}
 }
 
-func (c *Client) http() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return socket.Dial(ctx, Socket(c.Data))
-		},
-		DisableKeepAlives: true,
-	}}
-}
-
 // silence is how long a server may take for an answer that costs nothing. One that was stopped gives none, although
 // the kernel accepts connections for it.
 const silence = 10 * time.Second
 
 func (c *Client) ping(ctx context.Context) error {
-	brief, cancel := context.WithTimeout(ctx, silence)
-	defer cancel()
-	req, err := http.NewRequestWithContext(brief, http.MethodGet, "http://cco/ping", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := c.http().Do(req)
-	if err != nil && brief.Err() != nil && ctx.Err() == nil {
+	gone, ok := errors.AsType[*url.Error](c.ask(ctx, silence, Request{}))
+	switch {
+	case !ok: // one of another version answers too
+		return nil
+	case gone.Timeout() && ctx.Err() == nil:
 		pid, _ := os.ReadFile(Lock(c.Data)) // only words
 		return &SilentError{Pid: strings.TrimSpace(string(pid))}
 	}
+	return gone
+}
+
+// ask says something to the server. A *url.Error says that it died before it answered.
+func (c *Client) ask(ctx context.Context, limit time.Duration, r Request) error {
+	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
-}
-
-// retries is how often a request is sent to servers that die before they answer. It has an id, so repeating it is
-// harmless.
-const retries = 10
-
-func (c *Client) post(ctx context.Context, op string, body any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	for n := 1; ; n++ {
-		if err := c.Ensure(ctx); err != nil {
-			return err
-		}
-		err := c.try(ctx, op, data)
-		if _, dead := errors.AsType[*url.Error](err); !dead || n == retries || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-func (c *Client) try(ctx context.Context, op string, data []byte) error {
-	brief, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	req, err := http.NewRequestWithContext(brief, http.MethodPost, "http://cco/"+op, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://cco/", bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
-	resp, err := c.http().Do(req)
+	server := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return socket.Dial(ctx, Socket(c.Data)) }}}
+	resp, err := server.Do(req)
 	if err != nil {
 		return fmt.Errorf("talk to the engine: %w", err)
 	}
@@ -184,8 +183,5 @@ func (c *Client) try(ctx context.Context, op string, data []byte) error {
 		return nil
 	}
 	words, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if resp.StatusCode == http.StatusConflict {
-		return errors.Join(&RefusedError{Words: strings.TrimSpace(string(words))}, err)
-	}
 	return errors.Join(errors.New(strings.TrimSpace(string(words))), err)
 }

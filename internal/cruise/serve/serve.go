@@ -1,5 +1,5 @@
 // Package serve is the one process of a data directory that runs phases, and the way in which other commands talk to
-// it.
+// it. What they want is in the database before they do: the process is only told to look there.
 package serve
 
 import (
@@ -11,10 +11,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -28,21 +26,17 @@ import (
 // Engine runs phases.
 type Engine interface {
 	// Start begins a life of a phase from a saved state. One that was begun is not begun again.
-	Start(flow string, st cruise.State) error
-	Send(flow string, ev cruise.Event) error
-	// Runs says whether a life is under way here, and GiveUp ends one.
-	Runs(flow string) bool
-	GiveUp(flow string)
+	Start(ctx context.Context, phase string, st cruise.State) (over <-chan struct{})
+	Send(phase string, ev cruise.Event) error
 	Close() error
 }
 
-// Server is the process that runs phases.
+// Server is the process that runs the phases of this machine.
 type Server struct {
-	Data  string
-	Store *store.Store
-	// Open opens the engine.
-	Open func(ctx context.Context) (Engine, error)
-	Now  func() time.Time
+	Data   string
+	Store  *store.Store
+	Engine Engine
+	Now    func() time.Time
 	// Inbox keeps what was sent to phases until they have read it.
 	Inbox *steps.Inbox
 	// Idle is how long the server stays without work; zero is for ever.
@@ -50,13 +44,9 @@ type Server struct {
 	// Hook handles webhooks, and Listen is where they come in; both are optional.
 	Hook   http.Handler
 	Listen net.Listener
-	// Renew makes the engine read its key again, and use tokens and models' keys that a command found.
-	Renew func(r Renewal)
+	Renew  func(Renewal)
 	// Ready is called when commands can be taken.
 	Ready func()
-
-	engine   Engine
-	starting sync.Mutex // one phase after another, so that no two have one pull request
 }
 
 // RunningError says that another process runs the phases of this data directory.
@@ -69,177 +59,52 @@ func (e *RunningError) Error() string {
 // WrongState marks an error about a state.
 func (e *RunningError) WrongState() {}
 
-// Socket is where the server listens.
+// Socket is where the process listens.
 func Socket(data string) string { return filepath.Join(data, store.EngineSocket) }
 
-// Lock is what the server holds while it runs. It names the process.
+// Lock is what the process holds while it runs. It names the process.
 func Lock(data string) string { return filepath.Join(data, "cruise.lock") }
-
-// maxRequest bounds what a command sends: a task, a comment.
-const maxRequest = 8 << 20
 
 // Run runs phases until the context ends, or until there is nothing to do for too long.
 func (s *Server) Run(ctx context.Context) error {
-	return s.locked(func() (err error) {
-		if s.engine, err = s.Open(ctx); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, s.engine.Close()) }()
+	return Alone(s.Data, func() (err error) {
+		defer func() { err = errors.Join(err, s.Engine.Close()) }()
 		if err := s.adopt(ctx); err != nil {
 			return err
 		}
-		l, err := s.listen()
-		if err != nil {
-			return err
-		}
-		defer func() { _ = os.Remove(Socket(s.Data)) }()
-		return s.serve(ctx, l)
+		return Hear(ctx, s.Data, s.hear, s.stay)
 	})
 }
 
-// locked does something as the only process of the data directory that runs phases.
-func (s *Server) locked(do func() error) (err error) {
-	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+// Alone does something as the only process of the data directory that runs phases.
+func Alone(data string, do func() error) (err error) {
+	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(Lock(s.Data), flock.SetPermissions(0o600))
+	lock := flock.New(Lock(data), flock.SetPermissions(0o600))
 	ok, err := lock.TryLock()
 	if err != nil {
-		return fmt.Errorf("lock %s: %w", s.Data, err)
+		return fmt.Errorf("lock %s: %w", data, err)
 	}
 	if !ok {
-		return &RunningError{Data: s.Data}
+		return &RunningError{Data: data}
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	// The lock file names the process.
-	if err := os.WriteFile(Lock(s.Data), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(Lock(data), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return err
 	}
 	return do()
 }
 
-// adopt goes on with every phase that has not ended, from the state that it saved last.
-func (s *Server) adopt(ctx context.Context) error {
-	before := LastLife(s.Data)
-	list, err := s.Store.Phases(ctx, 1<<20)
-	if err != nil {
-		return err
-	}
-	for _, p := range list {
-		if p.Ended {
-			break // living phases come first
-		}
-		if p.Far() {
-			continue // a service gives it to machines
-		}
-		full, err := s.Store.Phase(ctx, p.ID)
-		if err != nil {
-			return err
-		}
-		st, err := StateOf(full)
-		if err != nil {
-			continue // `cco cruise status` says what is wrong with it, and the others must go on
-		}
-		if err := s.engine.Start(cruise.FlowID(p.ID, st.Life.Number), st); err != nil {
-			return err
-		}
-		logTakenUp(ctx, s.Store, p, s.Now(), before)
-		if err := s.deliver(ctx, p.ID, st); err != nil {
-			return err
-		}
-	}
-	return nil
+// Request is what a command says to the process; nothing is whether it answers.
+type Request struct {
+	Phase string   `json:"phase,omitempty"` // of which something was recorded
+	Renew *Renewal `json:"renew,omitempty"`
+	Drain bool     `json:"drain,omitempty"` // take nothing new, and end when no turn is under way
 }
 
-// deliver sends a phase the events that it has not read, because cco was killed before it sent them.
-func (s *Server) deliver(ctx context.Context, id string, st cruise.State) error {
-	unread, err := s.Inbox.Unread(ctx, id, st.Inbox.Events)
-	if err != nil {
-		return err
-	}
-	for _, ev := range unread {
-		if err := s.engine.Send(cruise.FlowID(id, st.Life.Number), ev); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Server) listen() (net.Listener, error) {
-	path := Socket(s.Data)
-	l, err := socket.Listen(path) // we hold the lock, so an existing socket is stale
-	if err != nil {
-		return nil, fmt.Errorf("listen for commands: %w", err)
-	}
-	return l, os.Chmod(path, 0o600)
-}
-
-func (s *Server) serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 2)
-	go func() { failed <- srv.Serve(l) }()
-	hooks := &http.Server{Handler: s.Hook, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
-	if s.Listen != nil && s.Hook != nil {
-		go func() { failed <- hooks.Serve(s.Listen) }()
-	}
-	defer showLife(ctx, s.Data, s.Now)()
-	if s.Ready != nil {
-		s.Ready()
-	}
-	var err error
-	select {
-	case <-ctx.Done():
-	case <-s.idle(ctx):
-	case err = <-failed:
-	}
-	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	return errors.Join(err, srv.Shutdown(down), hooks.Shutdown(down))
-}
-
-// idle is closed when no phase has been alive for long enough.
-func (s *Server) idle(ctx context.Context) <-chan struct{} {
-	if s.Idle <= 0 {
-		return nil
-	}
-	done := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(min(s.Idle, 5*time.Second))
-		defer tick.Stop()
-		last := s.Now()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			list, err := s.Store.Phases(ctx, 1<<20)
-			if err != nil || slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Ended && !p.Far() }) {
-				last = s.Now()
-			}
-			if s.Now().Sub(last) >= s.Idle {
-				close(done)
-				return
-			}
-		}
-	}()
-	return done
-}
-
-// startRequest asks for a phase.
-type startRequest struct {
-	ID    string       `json:"id"`
-	State cruise.State `json:"state"`
-}
-
-// sendRequest asks to send a phase an event.
-type sendRequest struct {
-	ID    string       `json:"id"`
-	Event cruise.Event `json:"event"`
-}
-
-// Renewal is what an engine should use from now on. It holds secrets: it goes over the socket, which only the user can
-// open, and stays in memory.
+// Renewal is what an engine should use from now on, with its key, which it reads again. It holds secrets: it goes over
+// the socket, which only the user can open, and stays in memory.
 type Renewal struct {
 	Host     string `json:"host,omitempty"` // "" if only the key is new
 	Token    string `json:"token,omitempty"`
@@ -248,152 +113,132 @@ type Renewal struct {
 	Vars map[string]string `json:"vars,omitempty"`
 }
 
-func (s *Server) routes() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /start", handle(s.start))
-	mux.HandleFunc("POST /send", handle(s.send))
-	s.plain(mux)
-	return mux
-}
+// maxRequest bounds what a command says.
+const maxRequest = 1 << 20
 
-// plain adds what needs no engine.
-func (s *Server) plain(mux *http.ServeMux) {
-	mux.HandleFunc("POST /renew", handle(func(_ context.Context, r Renewal) error {
-		if s.Renew != nil {
-			s.Renew(r)
-		}
-		return nil
-	}))
-	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-}
-
-func (s *Server) start(ctx context.Context, r startRequest) error {
-	flow := cruise.FlowID(r.ID, r.State.Life.Number)
-	if p, err := s.Store.Phase(ctx, r.ID); err == nil {
-		if was, err := StateOf(p); err == nil && was.Life.Number >= r.State.Life.Number {
-			if p.Ended || was.Life.Number > r.State.Life.Number {
-				return nil // it ended meanwhile, and its record is gone
-			}
-			return s.engine.Start(flow, r.State) // asked for again, because the answer was lost
-		}
+// Hear answers commands while something is done. Whoever does it holds the lock: an existing socket is stale.
+func Hear(ctx context.Context, data string, answer func(context.Context, Request) error,
+	do func(context.Context) error) error {
+	l, err := socket.Listen(Socket(data))
+	if err == nil {
+		err = os.Chmod(Socket(data), 0o600)
 	}
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	if r.State.PR != nil {
-		if err := alone(ctx, s.Store, r.ID, r.State.PR.URL); err != nil {
-			return err
-		}
-	}
-	rec, err := steps.Record(r.ID, r.State, s.Now())
 	if err != nil {
-		return err
+		return fmt.Errorf("listen for commands: %w", err)
 	}
-	// The record first: a recorded phase is started, if need be by the next server.
-	if err := s.Store.SavePhase(ctx, rec); err != nil {
-		return err
-	}
-	return s.engine.Start(flow, r.State)
+	defer func() { _ = os.Remove(Socket(data)) }()
+	return during(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req Request
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&req); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		} else if err := answer(r.Context(), req); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		} else {
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}), do)
 }
 
-// TakenError says that another phase has a pull request.
-type TakenError struct{ ID, URL string }
-
-func (e *TakenError) Error() string {
-	return fmt.Sprintf("phase %s is at work on %s: `cco cruise resume %[1]s`", e.ID, e.URL)
+// during serves while something is done, which ends when that fails.
+func during(ctx context.Context, l net.Listener, h http.Handler, do func(context.Context) error) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	failed := make(chan error, 1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		err := srv.Serve(l)
+		stop()
+		if errors.Is(err, http.ErrServerClosed) {
+			err = nil
+		}
+		failed <- err
+	}()
+	err := do(ctx)
+	down, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, srv.Shutdown(down), <-failed)
 }
 
-// WrongState marks an error about a state.
-func (e *TakenError) WrongState() {}
-
-// alone gives a *TakenError if another living phase has the same pull request: two would answer the same comments.
-func alone(ctx context.Context, st *store.Store, id, url string) error {
-	list, err := st.Phases(ctx, 1<<20)
+// adopt goes on with every phase that has not ended, from the state that it saved last.
+func (s *Server) adopt(ctx context.Context) error {
+	before := LastLife(s.Data)
+	list, err := s.Store.Living(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
-		if p.Ended {
-			break // living phases come first
+		if p.Far() {
+			continue // a service gives it to machines
 		}
-		if p.ID != id && p.PRURL == url {
-			return &TakenError{ID: p.ID, URL: p.PRURL}
+		err := s.take(ctx, p.ID)
+		if _, broken := errors.AsType[*steps.BrokenError](err); broken {
+			continue // `cco cruise status` says what is wrong with it, and the others must go on
 		}
+		if err != nil {
+			return err
+		}
+		logTakenUp(ctx, s.Store, p, s.Now(), before)
 	}
 	return nil
 }
 
-// send sends a phase an event, or revives one that has ended.
-func (s *Server) send(ctx context.Context, r sendRequest) error {
-	if !eventID.MatchString(r.Event.ID) {
-		return fmt.Errorf("%q is not the id of an event", r.Event.ID)
-	}
-	return s.Inbox.Send(ctx, r.ID, r.Event, func() error { return s.hand(ctx, r) })
-}
-
-// eventID is the form of an event's id, which is also a file name.
-var eventID = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
-
-func (s *Server) hand(ctx context.Context, r sendRequest) error {
-	p, err := s.Store.Phase(ctx, r.ID)
-	if err != nil {
-		return err
-	}
-	st, err := StateOf(p)
-	if err != nil {
-		return err
-	}
-	if slices.Contains(st.Inbox.Events, r.Event.ID) {
-		return nil // sent again, because the answer was lost
-	}
-	if p.Ended {
-		if st, err = st.Revive(r.Event, s.Now()); err != nil {
-			return err
-		}
-		if err := s.start(ctx, startRequest{ID: r.ID, State: st}); err != nil {
-			return err
-		}
-		// its record was not readable before
-	} else if err := s.engine.Start(cruise.FlowID(r.ID, st.Life.Number), st); err != nil {
-		return err
-	}
-	return s.engine.Send(cruise.FlowID(r.ID, st.Life.Number), r.Event)
-}
-
-// stateError is an error about a phase's state.
-type stateError interface {
-	error
-	WrongState()
-}
-
-func handle[R any](do func(context.Context, R) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var req R
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&req); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		if err := do(r.Context(), req); err != nil {
-			code := http.StatusInternalServerError
-			if _, state := errors.AsType[stateError](err); state {
-				code = http.StatusConflict
+// take has a phase run as it is recorded, and gives it what it has not read.
+func (s *Server) take(ctx context.Context, id string) error {
+	return s.Inbox.Read(ctx, id, func(st cruise.State, unread []cruise.Event) error {
+		s.Engine.Start(context.WithoutCancel(ctx), id, st)
+		for _, ev := range unread {
+			if err := s.Engine.Send(id, ev); err != nil {
+				return err
 			}
-			http.Error(w, err.Error(), code)
-			return
 		}
-		w.WriteHeader(http.StatusNoContent)
-	}
+		return nil
+	})
 }
 
-// StateOf is what a recorded phase goes on from.
-func StateOf(p store.Phase) (st cruise.State, err error) {
-	if err := json.Unmarshal(p.State, &st); err != nil {
-		return st, fmt.Errorf("read phase %s: %w", p.ID, err)
+// hear does what a command asks for.
+func (s *Server) hear(ctx context.Context, r Request) error {
+	if r.Renew != nil && s.Renew != nil {
+		s.Renew(*r.Renew)
 	}
-	return st, nil
+	if r.Drain {
+		return &NoWorkerError{}
+	}
+	if r.Phase != "" {
+		return s.take(ctx, r.Phase)
+	}
+	return nil
 }
 
-// Flow names the present life of a recorded phase.
-func Flow(p store.Phase) (string, error) {
-	st, err := StateOf(p)
-	return cruise.FlowID(p.ID, st.Life.Number), err
+// stay waits until the context ends, or until there has been nothing to do for too long.
+func (s *Server) stay(ctx context.Context) error {
+	defer showLife(ctx, s.Data, s.Now)()
+	if s.Ready != nil {
+		s.Ready()
+	}
+	if s.Listen != nil {
+		return during(ctx, s.Listen, s.Hook, s.idle)
+	}
+	return s.idle(ctx)
+}
+
+// idle ends when no phase has been alive for long enough.
+func (s *Server) idle(ctx context.Context) error {
+	if s.Idle <= 0 {
+		<-ctx.Done()
+		return nil
+	}
+	tick := time.NewTicker(min(s.Idle, 5*time.Second))
+	defer tick.Stop()
+	for last := s.Now(); s.Now().Sub(last) < s.Idle; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		list, err := s.Store.Living(ctx)
+		if err != nil || slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Far() }) {
+			last = s.Now()
+		}
+	}
+	return nil
 }

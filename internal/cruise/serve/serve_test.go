@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -26,25 +28,23 @@ type engine struct {
 	sent    []string
 }
 
-func (e *engine) Start(flow string, _ cruise.State) error {
+func (e *engine) Start(_ context.Context, phase string, st cruise.State) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !slices.Contains(e.started, flow) {
+	if flow := fmt.Sprintf("%s.%d", phase, st.Life.Number); !slices.Contains(e.started, flow) {
 		e.started = append(e.started, flow)
 	}
 	return nil
 }
 
-func (e *engine) Send(flow string, ev cruise.Event) error {
+func (e *engine) Send(phase string, ev cruise.Event) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sent = append(e.sent, flow+" "+ev.ID)
+	e.sent = append(e.sent, phase+" "+ev.ID)
 	return nil
 }
 
-func (e *engine) Runs(string) bool { return true }
-func (e *engine) GiveUp(string)    {}
-func (e *engine) Close() error     { return nil }
+func (e *engine) Close() error { return nil }
 
 func newServer(t *testing.T) (*Server, *engine) {
 	t.Helper()
@@ -52,9 +52,7 @@ func newServer(t *testing.T) (*Server, *engine) {
 	db := must.Get(store.Open(t.Context(), filepath.Join(data, "cco.db")))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	e := &engine{}
-	s := &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Store: db}, engine: e}
-	s.Open = func(context.Context) (Engine, error) { return e, nil }
-	return s, e
+	return &Server{Data: data, Store: db, Now: time.Now, Inbox: &steps.Inbox{Store: db}, Engine: e}, e
 }
 
 func state(stage cruise.Stage) cruise.State {
@@ -94,6 +92,14 @@ func run(t *testing.T, s *Server) {
 	})
 }
 
+// send has an event recorded and delivered as a command does.
+func send(t *testing.T, s *Server, c *Client, phase, id string) error {
+	t.Helper()
+	return c.Take(t.Context(), phase, func() error {
+		return s.Store.Keep(t.Context(), phase, must.Get(steps.Sent(cruise.Event{ID: id, Kind: cruise.EventNews}))(t))
+	})
+}
+
 func client(s *Server, launch func() error) *Client {
 	return &Client{Data: s.Data, Launch: launch, Report: func(string, ...any) {}}
 }
@@ -111,7 +117,7 @@ func TestOnePhaseThatCanNotBeReadStopsNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, s)
-	if want := []string{"bbbbbbbb"}; !slices.Equal(e.started, want) {
+	if want := []string{"bbbbbbbb.0"}; !slices.Equal(e.started, want) {
 		t.Errorf("started %v, want %v", e.started, want)
 	}
 }
@@ -120,58 +126,39 @@ func TestASecondServerOfADirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t)
 	run(t, s)
-	other := &Server{Data: s.Data, Store: s.Store, Now: time.Now, Inbox: s.Inbox, Open: s.Open}
+	other := &Server{Data: s.Data, Store: s.Store, Now: time.Now, Inbox: s.Inbox, Engine: s.Engine}
 	if _, ok := errors.AsType[*RunningError](other.Run(t.Context())); !ok {
 		t.Error("two run at once")
 	}
 }
 
-func TestSendingAndStartingTwiceIsTheSameAsOnce(t *testing.T) {
+func TestAPhaseRunsAsItIsRecorded(t *testing.T) {
 	t.Parallel()
 	s, e := newServer(t)
 	run(t, s)
 	c := client(s, func() error { return errors.New("there is one") })
-	for range 2 {
-		must.Do(t, c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)))
-	}
 	st := state(cruise.StageWatch)
-	st.Inbox.Events = []string{"e1"}
+	for range 2 {
+		must.Do(t, c.Take(t.Context(), "aaaaaaaa", func() error { save(t, s, "aaaaaaaa", st); return nil }))
+	}
+	must.Do(t, send(t, s, c, "aaaaaaaa", "e1"))
+	st.Inbox.Events = []string{"e1"} // it has read that
 	save(t, s, "aaaaaaaa", st)
-	must.Do(t, c.Start(t.Context(), "aaaaaaaa", state(cruise.StageName)))
-	if p, err := s.Store.Phase(t.Context(), "aaaaaaaa"); err != nil || p.Stage != "watching" {
-		t.Errorf("started again, it stands at %s, %v", p.Stage, err)
-	}
-	for _, id := range []string{"e1", "e2", "e2"} {
-		must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: id, Kind: cruise.EventNews}))
-	}
-	if want := []string{"aaaaaaaa e2", "aaaaaaaa e2"}; !slices.Equal(e.sent, want) { // the engine knows it by its id
-		t.Errorf("sent %v", e.sent)
-	}
-}
-
-func TestAnEndedPhaseIsTakenUpOrRefused(t *testing.T) {
-	t.Parallel()
-	s, e := newServer(t)
-	run(t, s)
-	c := client(s, func() error { return errors.New("there is one") })
-	st := state(cruise.StageEnded)
-	st.End = cruise.EndRounds
-	save(t, s, "aaaaaaaa", st)
-	must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventComment, Text: "x"}))
-	if !slices.Equal(e.started, []string{"aaaaaaaa.1"}) || !slices.Equal(e.sent, []string{"aaaaaaaa.1 e1"}) {
+	must.Do(t, send(t, s, c, "aaaaaaaa", "e2"))
+	if !slices.Equal(e.started, []string{"aaaaaaaa.0"}) || !slices.Equal(e.sent, []string{"aaaaaaaa e1", "aaaaaaaa e2"}) {
 		t.Errorf("started %v, sent %v", e.started, e.sent)
 	}
-	st.End = cruise.EndMerged
-	save(t, s, "bbbbbbbb", st)
-	if _, ok := errors.AsType[*RefusedError](c.Send(t.Context(), "bbbbbbbb",
-		cruise.Event{ID: "e1", Kind: cruise.EventResume})); !ok {
-		t.Error("a merged phase goes on")
+	st.Stage = cruise.StageEnded
+	save(t, s, "aaaaaaaa", st)
+	must.Do(t, c.Take(t.Context(), "aaaaaaaa", func() error { return nil }))
+	st.Stage, st.Life.Number = cruise.StageWatch, 1
+	must.Do(t, c.Take(t.Context(), "aaaaaaaa", func() error { save(t, s, "aaaaaaaa", st); return nil }))
+	if !slices.Equal(e.started, []string{"aaaaaaaa.0", "aaaaaaaa.1"}) {
+		t.Errorf("started %v", e.started)
 	}
-	if left, _ := s.Inbox.Unread(t.Context(), "bbbbbbbb", nil); len(left) > 0 {
-		t.Errorf("what was refused is kept: %v", left)
-	}
-	if err := c.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "../../x", Kind: cruise.EventResume}); err == nil {
-		t.Error("an id that is a path is taken")
+	refused := errors.New("refused")
+	if err := c.Take(t.Context(), "aaaaaaaa", func() error { return refused }); !errors.Is(err, refused) {
+		t.Error(err)
 	}
 }
 
@@ -183,7 +170,8 @@ func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
 	l := must.Get(net.Listen("unix", Socket(s.Data)))(t)
 	dying := &http.Server{ReadHeaderTimeout: time.Minute}
 	dying.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/ping" {
+		var req Request
+		if must.Do(t, json.NewDecoder(r.Body).Decode(&req)); req == (Request{}) {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
@@ -197,8 +185,8 @@ func TestACommandWhoseServerDiesAsksTheNext(t *testing.T) {
 	defer func() { _ = dying.Close() }()
 	launched := 0
 	c := client(s, func() error { launched++; run(t, s); return nil })
-	must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventNews}))
-	if launched != 1 || !slices.Equal(e.sent, []string{"aaaaaaaa e1"}) {
+	must.Do(t, send(t, s, c, "aaaaaaaa", "e1"))
+	if launched != 1 || !slices.Equal(slices.Compact(e.sent), []string{"aaaaaaaa e1"}) { // the engine knows it by its id
 		t.Errorf("launched %d, sent %v", launched, e.sent)
 	}
 }
@@ -223,7 +211,7 @@ func TestACommandWaitsForAnEngineThatEnds(t *testing.T) {
 		}
 		return ending.Unlock()
 	})
-	must.Do(t, c.Send(t.Context(), "aaaaaaaa", cruise.Event{ID: "e1", Kind: cruise.EventNews}))
+	must.Do(t, send(t, s, c, "aaaaaaaa", "e1"))
 	if launched != 2 || !slices.Equal(e.sent, []string{"aaaaaaaa e1"}) {
 		t.Errorf("launched %d, sent %v", launched, e.sent)
 	}

@@ -25,11 +25,10 @@ func (d *Doer) target(ctx context.Context, f Forge, in cruise.TargetIn) (t cruis
 	if t.Commit, err = d.bring(ctx, f, repo, in.Where, in.Branch, in.Head, "base"); err != nil {
 		return t, err
 	}
-	if t.Merged, err = repo.IsAncestor(ctx, in.Head, t.Commit); err != nil || t.Merged {
-		t.Contained = t.Merged
-		return t, err
-	}
-	if t.Contained, err = repo.IsAncestor(ctx, t.Commit, in.Head); err != nil || t.Contained {
+	t.From, err = repo.MergeBase(ctx, in.Head, t.Commit)
+	t.Merged = t.From == in.Head
+	t.Contained = t.Merged || t.From == t.Commit
+	if err != nil || t.Contained {
 		return t, err
 	}
 	if in.Demands {
@@ -39,45 +38,15 @@ func (d *Doer) target(ctx context.Context, f Forge, in cruise.TargetIn) (t cruis
 		}
 		t.Demanded = p.Behind
 	}
-	q, err := d.scratch(ctx, repo, in.Phase, "join")
-	if err != nil {
-		return t, err
-	}
-	defer func() { _ = q.Close() }()
-	merged, err := within(repo, q).Automerge(ctx, in.Head, t.Commit)
-	if errors.Is(err, git.ErrNoAutomerge) {
-		return t, nil // the forge says so in the end
-	}
-	t.Conflicts = merged.Conflicts
+	err = d.beside(ctx, repo, in.Phase, "join", func(r *git.Repo) error {
+		merged, err := r.Automerge(ctx, in.Head, t.Commit)
+		if errors.Is(err, git.ErrNoAutomerge) {
+			return nil // the forge says so in the end
+		}
+		t.Conflicts = merged.Conflicts
+		return err
+	})
 	return t, err
-}
-
-// Lend makes a commit known in the workspace.
-func (d *Doer) Lend(ctx context.Context, in cruise.LendIn) error {
-	return temporary(d.Sessions.Lend(ctx, in.Workspace.Session, in.Commit))
-}
-
-// mergedTarget says whether a new head contains the target that was to be merged. Then what came is judged by what
-// differs from both: base is a merge of the two as git makes it, in a repository of its own.
-func (d *Doer) mergedTarget(ctx context.Context, repo *git.Repo, in cruise.PublishIn, tip string) (inner *git.Repo,
-	base string, end func(), err error) {
-	if in.Onto == "" {
-		return nil, "", nil, nil
-	}
-	if has, err := repo.IsAncestor(ctx, in.Onto, tip); err != nil || !has {
-		return nil, "", nil, err
-	}
-	q, err := d.scratch(ctx, repo, in.Phase, "join")
-	if err != nil {
-		return nil, "", nil, err
-	}
-	inner = within(repo, q)
-	merged, err := inner.Automerge(ctx, in.Since, in.Onto)
-	if err == nil {
-		base, err = inner.Join(ctx, git.Join{Ours: in.Since, Theirs: in.Onto, Tree: merged.Tree, Message: "merged by git",
-			By: git.Identity{Name: "cco", Email: "cco@localhost"}})
-	}
-	return inner, base, func() { _ = q.Close() }, err
 }
 
 // examineMerges holds merges that are not as git makes them by itself, outside of the files that conflict: a merge can
@@ -91,35 +60,19 @@ func (d *Doer) examineMerges(ctx context.Context, repo *git.Repo, in cruise.Publ
 	if err != nil || len(out) == 0 {
 		return err
 	}
-	q, err := d.scratch(ctx, repo, in.Phase, "merges")
+	var lines []string
+	err = d.beside(ctx, repo, in.Phase, "merges", func(r *git.Repo) error {
+		for line := range strings.Lines(string(out)) {
+			odd, err := oddMerge(ctx, r, strings.Fields(line))
+			if err != nil {
+				return err
+			}
+			lines = append(lines, odd...)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	defer func() { _ = q.Close() }()
-	var lines []string
-	for line := range strings.Lines(string(out)) {
-		all := strings.Fields(line)
-		if len(all) != 3 {
-			lines = append(lines, "merge: "+git.Short(all[0])+" joins more than two commits")
-			continue
-		}
-		merged, err := within(repo, q).Automerge(ctx, all[1], all[2])
-		if errors.Is(err, git.ErrNoAutomerge) {
-			lines = append(lines, "merge: "+git.Short(all[0])+": "+err.Error())
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		changed, err := within(repo, q).Changed(ctx, merged.Tree, all[0])
-		if err != nil {
-			return err
-		}
-		for _, c := range changed {
-			if !slices.Contains(merged.Conflicts, c.Path) {
-				lines = append(lines, "merge: "+git.Short(all[0])+" has another "+c.Path+" than git makes of its parents")
-			}
-		}
 	}
 	if more := len(lines) - mostHeld; more > 0 {
 		lines = append(lines[:mostHeld], "merge: and "+unit.Count(more, "more file"))
@@ -128,6 +81,28 @@ func (d *Doer) examineMerges(ctx context.Context, repo *git.Repo, in cruise.Publ
 		p.Holds = append(p.Holds, cruise.Hold{Kind: "merge", Why: cruise.HoldMerge, Lines: lines})
 	}
 	return nil
+}
+
+// oddMerge says how a merge, which stands before its parents, differs from what git makes of those.
+func oddMerge(ctx context.Context, r *git.Repo, all []string) (lines []string, err error) {
+	name := "merge: " + git.Short(all[0])
+	if len(all) != 3 {
+		return []string{name + " joins more than two commits"}, nil
+	}
+	merged, err := r.Automerge(ctx, all[1], all[2])
+	if errors.Is(err, git.ErrNoAutomerge) {
+		return []string{name + ": " + err.Error()}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	changed, err := r.Changed(ctx, merged.Tree, all[0])
+	for _, c := range changed {
+		if !slices.Contains(merged.Conflicts, c.Path) {
+			lines = append(lines, name+" has another "+c.Path+" than git makes of its parents")
+		}
+	}
+	return lines, err
 }
 
 // tip is where a branch was, and when it was asked for.

@@ -10,6 +10,7 @@ import (
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/turns"
 )
 
 // workspace is one whose commits are in the user's repository already.
@@ -18,8 +19,8 @@ type workspace struct {
 	tip string
 }
 
-func (w workspace) Collect(context.Context, string, string, session.PullOptions) (session.Collected, error) {
-	return session.Collected{Tip: w.tip}, nil
+func (w workspace) Collect(context.Context, string, string, session.PullOptions) (turns.Collected, error) {
+	return turns.Collected{Tip: w.tip}, nil
 }
 
 // Guards against changes of CI, and against tests that are removed, under cover of a merge of the base: it is judged by

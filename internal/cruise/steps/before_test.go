@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 //
 // Guards against an upgrade that loses a phase under way, or a part of what it knows.
 func TestAStateOfTheVersionBeforeIsRead(t *testing.T) {
-	recorded := must.Get(os.ReadFile("testdata/before/state.json"))(t)
+	recorded := needed(t, must.Get(os.ReadFile("testdata/before/state.json"))(t))
 	var st cruise.State
 	d := json.NewDecoder(bytes.NewReader(recorded))
 	d.DisallowUnknownFields()
@@ -36,13 +37,22 @@ func TestASealedStateOfTheVersionBeforeIsRead(t *testing.T) {
 	}
 	again := Show(was.ID, st)
 	must.Do(t, again.seal(key, st))
-	sameJSON(t, must.Get(base64.StdEncoding.DecodeString(was.Sealed))(t),
+	sameJSON(t, needed(t, must.Get(base64.StdEncoding.DecodeString(was.Sealed))(t)),
 		must.Get(base64.StdEncoding.DecodeString(again.Sealed))(t))
 	again.SandboxPath, again.BaseCommit = was.SandboxPath, was.BaseCommit // of this machine's workspace
 	again.Sealed, again.Seal = was.Sealed, was.Seal
 	if !reflect.DeepEqual(again, was) {
 		t.Errorf("%+v\n%+v", again, was)
 	}
+}
+
+// needed is a recorded state without what no state needs any more: what a forge calls an author, and who may have
+// pushed, where the forge had not said so yet.
+func needed(t *testing.T, state []byte) []byte {
+	t.Helper()
+	var line bytes.Buffer
+	must.Do(t, json.Compact(&line, state))
+	return regexp.MustCompile(`"(association|unsure|unsure_since)":"[^"]*",`).ReplaceAll(line.Bytes(), nil)
 }
 
 // sameJSON compares values, in whatever order their fields come.

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
@@ -28,29 +29,15 @@ func checksOf(c forge.Checked) cruise.Checked {
 	jobs := map[string]bool{}
 	for _, v := range c.All {
 		jobs[v.Name] = jobs[v.Name] || v.Job != 0
-		out.All = append(out.All, cruise.Check{Name: v.Name, State: stateOf(v.State), URL: gate.MaskSecrets(v.URL),
-			Job: v.Job, Run: v.Run, Attempt: v.Attempt,
-			Summary: gate.MaskSecrets(v.Summary)})
+		v.URL, v.Summary = gate.MaskSecrets(v.URL), gate.MaskSecrets(v.Summary)
+		out.All = append(out.All, v)
 	}
 	for _, v := range c.Base {
-		if stateOf(v.State) == cruise.CheckFailed && (v.Job != 0 || !jobs[v.Name]) {
+		if v.State == forge.ChecksFailed && (v.Job != 0 || !jobs[v.Name]) {
 			out.Base = append(out.Base, v.Name)
 		}
 	}
 	return out
-}
-
-func stateOf(s forge.CheckState) cruise.CheckState {
-	switch s {
-	case forge.ChecksPassed:
-		return cruise.CheckGreen
-	case forge.ChecksPending:
-		return cruise.CheckPending
-	case forge.ChecksAction:
-		return cruise.CheckAction
-	case forge.ChecksFailed, forge.ChecksNone:
-	}
-	return cruise.CheckFailed
 }
 
 // checking is what is known of the checks of one request.
@@ -81,10 +68,10 @@ func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forg
 	}
 	c.asked, c.within = now, max(in.Within, fresh)
 	old := now.Sub(c.read)
-	if old >= 0 && old < c.within || old >= 0 && old < rarely && !w.spare.has(now) {
+	if old >= 0 && old < c.within || old >= 0 && old < rarely && w.limit().TokensAt(now) < 1 {
 		return c.found, nil
 	}
-	w.spare.add(now, -1)
+	w.limit().AllowN(now, 1)
 	numbers := append([]int{in.PR}, r.due(in.PR, now)...)
 	found, err := f.Checks(ctx, numbers)
 	if err != nil && len(numbers) > 1 {
@@ -102,7 +89,7 @@ func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forg
 			continue
 		}
 		changed := changes(before.All, other.found.All) + changes(before.Base, other.found.Base)
-		w.spare.add(now, changed)
+		w.limit().AllowN(now, -changed) // they are given back
 		if (changed > 0 || before.Head != other.found.Head) && n != in.PR && w.Wake != nil {
 			go w.Wake(other.phase)
 		}
@@ -127,37 +114,17 @@ const (
 	spares = 50
 )
 
-// spare is how many requests there are left to be made sooner than is due.
-type spare struct {
-	mu       sync.Mutex
-	used     float64
-	at       time.Time
-	machines int // that share it
-}
-
 // Share says among how many machines of one user the requests are divided that are made sooner than is due.
 func (w *Watcher) Share(machines int) {
-	w.spare.mu.Lock()
-	defer w.spare.mu.Unlock()
-	w.spare.machines = machines
+	each := float64(spares) / float64(max(1, machines))
+	w.limit().SetLimitAt(w.Now(), rate.Limit(each/time.Hour.Seconds()))
+	w.limit().SetBurstAt(w.Now(), int(each))
 }
 
-func (s *spare) most() float64 { return spares / float64(max(1, s.machines)) }
-
-func (s *spare) add(now time.Time, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if past := now.Sub(s.at); past > 0 {
-		s.used, s.at = s.used-past.Hours()*s.most(), now
-	}
-	s.used = min(max(s.used, 0)-float64(n), s.most())
-}
-
-func (s *spare) has(now time.Time) bool {
-	s.add(now, 0)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.used+1 <= s.most()
+// limit is how many requests are left to be made sooner than is due.
+func (w *Watcher) limit() *rate.Limiter {
+	w.once.Do(func() { w.spare = rate.NewLimiter(spares/rate.Limit(time.Hour.Seconds()), spares) })
+	return w.spare
 }
 
 // due are the other requests whose checks are waited for, and will be asked for soon. What nobody has asked for in the

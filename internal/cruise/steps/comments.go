@@ -9,13 +9,15 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// PostReview posts a domain's review once, with its findings on their lines, and says where each stands.
+// PostReview posts a review once, with its findings on their lines, and says where each stands. A verdict is of the
+// reviewer's own account: without one there are only the domains' comments.
 func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise.Posted, error) {
-	r := forge.Review{Key: in.Phase + "-" + in.Key, Verdict: forge.Comments, Body: in.Body, Commit: in.Head}
+	r := forge.Review{Key: in.Phase + "-" + in.Key, Verdict: in.As, Body: in.Body, Commit: in.Head}
 	for _, v := range in.Findings {
 		if v.Path == "" || v.Line == 0 {
 			r.Body += "\n\n" + findingText(v)
@@ -25,6 +27,12 @@ func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise
 	}
 	r.Body = unaddressed(r.Body)
 	return ask(ctx, d, in.Where, func(f Forge) ([]cruise.Posted, error) {
+		if in.As != forge.Comments {
+			us, err := f.Us(ctx)
+			if err != nil || len(us) < 2 || strings.EqualFold(us[0], us[1]) {
+				return nil, err
+			}
+		}
 		p, err := f.Review(ctx, in.PR, r)
 		if err != nil || len(in.Findings) == 0 {
 			return nil, err
@@ -50,7 +58,7 @@ func unaddressed(text string) string {
 func findingText(v cruise.Finding) string {
 	where := ""
 	if v.Path != "" && v.Line == 0 {
-		where = " `" + strings.ReplaceAll(cruise.Harmless(v.Path), "`", "") + "`"
+		where = " `" + strings.ReplaceAll(reading.Harmless(v.Path), "`", "") + "`"
 	}
 	return fmt.Sprintf("**%s**%s (%s)\n\n%s", v.ID, where, v.Severity, v.Text)
 }
@@ -94,43 +102,38 @@ func (d *Doer) Answer(ctx context.Context, in cruise.AnswerIn) error {
 	})
 }
 
+// answer answers in the thread of a comment on a line, and else on the request itself. So is a commit for a comment
+// that was deleted, and people see what it was for.
 func (d *Doer) answer(ctx context.Context, f Forge, t forge.Threads, in cruise.AnswerIn, a cruise.Reply) error {
-	name := fmt.Sprintf("%s-answer-%d-%s", in.Phase, in.Round, a.Finding)
-	if in.Kind != "" {
-		name = fmt.Sprintf("%s-answer-%s-%d-%s", in.Phase, in.Kind, in.Round, a.Finding)
-	}
-	post := forge.Post{Key: name, Body: unaddressed(a.Text)}
-	id := cruise.Unedited(a.Comment)
-	kind, _, err := forge.ParseID(id)
-	if err == nil && kind == forge.OnLine {
+	post := forge.Post{Key: fmt.Sprintf("%s-answer-%s-%d-%s", in.Phase, in.Kind, in.Round, a.Finding),
+		Body: unaddressed(a.Text)}
+	id, deleted := cruise.Unedited(a.Comment), ""
+	if kind, _, err := forge.ParseID(id); err == nil && kind == forge.OnLine {
 		_, err := t.Reply(ctx, id, post)
-		if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
-			return d.answerBelow(ctx, f, in, a, post)
+		if err == nil && a.Resolve {
+			err = t.Resolve(ctx, id)
+			if isGone(err) {
+				return nil // it was deleted after it was answered
+			}
 		}
-		if err != nil || !a.Resolve {
+		if !isGone(err) {
 			return err
 		}
-		err = t.Resolve(ctx, id)
-		if _, gone := errors.AsType[*forge.NotFoundError](err); gone {
-			return nil // it was deleted after it was answered
+		if !a.Commit {
+			d.log(ctx, in.Phase, a.Finding+" was deleted on the forge, and is answered no more")
+			return nil
 		}
-		return err
+		post.Key, deleted = post.Key+"-below", " (deleted)"
 	}
-	post.Body = "**" + a.Finding + "**: " + post.Body
-	_, err = f.Comment(ctx, in.PR, post)
+	post.Body = "**" + a.Finding + "**" + deleted + ": " + post.Body
+	_, err := f.Comment(ctx, in.PR, post)
 	return err
 }
 
-// answerBelow answers a deleted comment on the request itself, so that people see what a commit was for. Without a
-// commit there is nothing to answer.
-func (d *Doer) answerBelow(ctx context.Context, f Forge, in cruise.AnswerIn, a cruise.Reply, post forge.Post) error {
-	if !a.Commit {
-		d.log(ctx, in.Phase, a.Finding+" was deleted on the forge, and is answered no more")
-		return nil
-	}
-	post.Key, post.Body = post.Key+"-below", "**"+a.Finding+"** (deleted): "+post.Body
-	_, err := f.Comment(ctx, in.PR, post)
-	return err
+// isGone says that what an error is about is not on the forge.
+func isGone(err error) bool {
+	_, gone := errors.AsType[*forge.NotFoundError](err)
+	return gone
 }
 
 // Check reads everything on a request, and says which comments people took back.
@@ -175,7 +178,7 @@ func (d *Doer) look(ctx context.Context, f Forge, in cruise.LookIn) (cruise.News
 	if err != nil {
 		return cruise.News{}, err
 	}
-	news := cruise.News{Mark: string(n.Mark), State: pullState(n.Pull.State), Head: n.Pull.Head.Commit,
+	news := cruise.News{Mark: string(n.Mark), State: n.Pull.State, Head: n.Pull.Head.Commit,
 		Base: n.Pull.Base.Name, Branch: n.Pull.Head.Name, Updated: n.Pull.Updated}
 	if news.Onto, err = d.Watch.tip(ctx, f, in.Repo, news.Base, in.Now); err != nil {
 		return news, err
@@ -191,11 +194,11 @@ func (d *Doer) look(ctx context.Context, f Forge, in cruise.LookIn) (cruise.News
 				continue
 			}
 		}
-		said := CommentOf(c)
-		said.Bot = said.Bot || among(d.Settings.Bots, c.Author)
-		if said.Write, said.Why, err = mayWrite(ctx, f, c); err != nil {
+		said, err := known(ctx, f, c)
+		if err != nil {
 			return news, err
 		}
+		said.Bot = said.Bot || among(d.Settings.Bots, c.Author)
 		if !said.Write && !said.Ours {
 			said = Bounded(said)
 		}
@@ -224,25 +227,11 @@ func Bounded(c cruise.Comment) cruise.Comment {
 	return c
 }
 
-// pullState is open if the request was not read, because then nothing has changed.
-func pullState(s forge.State) cruise.PullState {
-	switch s {
-	case forge.Merged:
-		return cruise.PullMerged
-	case forge.Closed:
-		return cruise.PullClosed
-	case forge.Open, "":
-	}
-	return cruise.PullOpen
-}
-
 // CommentOf is a comment as phases see it.
 func CommentOf(c forge.Comment) cruise.Comment {
 	out := cruise.Comment{
-		ID: c.ID, Kind: string(c.Kind), Author: c.Author,
-		Association: string(c.Association), Body: c.Body, Path: c.Path,
-		Line: c.Line,
-		URL:  c.URL, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot, Foreign: c.Foreign,
+		ID: c.ID, Kind: string(c.Kind), Author: c.Author, Body: c.Body, Path: c.Path, Line: c.Line, URL: c.URL,
+		State: c.State, Commit: c.Commit, At: c.Created, Changed: c.Created, Ours: c.Own, Bot: c.Bot, Foreign: c.Foreign,
 	}
 	if c.Updated.After(out.Changed) {
 		out.Changed = c.Updated
@@ -252,10 +241,6 @@ func CommentOf(c forge.Comment) cruise.Comment {
 		sum := fnv.New32a()
 		_, _ = sum.Write([]byte(c.Body))
 		out.ID = fmt.Sprintf("%s%s%d-%08x", c.ID, cruise.EditedMark, c.Updated.Unix(), sum.Sum32())
-	}
-	if c.Kind == forge.InReview {
-		out.State = map[forge.CommentState]cruise.ReviewState{forge.ReviewApproved: cruise.ReviewApproved,
-			forge.ReviewChanges: cruise.ReviewWants}[c.State]
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +72,11 @@ func (d *Doer) take(ctx context.Context, f Forge, in cruise.TakeIn) (got cruise.
 	if err := d.choose(ctx, repo, in, &got); err != nil || len(got.Conflicts) > 0 {
 		return got, err
 	}
-	if err := d.measure(ctx, repo, in, &got); err != nil || len(got.Refused) > 0 && in.Side == "" {
+	since, err := repo.MergeBase(ctx, in.Ours, got.Head)
+	if err == nil {
+		err = d.examine(ctx, repo, since, cruise.PublishIn{Where: in.Where, Base: in.Base}, &got.Published)
+	}
+	if err != nil || len(got.Refused) > 0 && in.Side == "" {
 		return got, err
 	}
 	kept, err := d.Sessions.Reset(ctx, in.Workspace.Session, got.Head, d.Settings.Pull)
@@ -98,7 +101,7 @@ func (d *Doer) choose(ctx context.Context, repo *git.Repo, in cruise.TakeIn, got
 	}
 	who := repo.Identity()
 	if who.Name == "" || who.Email == "" {
-		who = git.Identity{Name: "cco", Email: "cco@localhost"}
+		who = ourselves
 	}
 	join := git.Join{Ours: in.Ours, Theirs: in.Theirs, By: who, Message: fmt.Sprintf(
 		"Merge %s, which was pushed meanwhile\n", git.Short(in.Theirs))}
@@ -107,46 +110,25 @@ func (d *Doer) choose(ctx context.Context, repo *git.Repo, in cruise.TakeIn, got
 		join.Message = fmt.Sprintf("Keep %s over %s\n\nBoth are parents of this, and the files are those of the former.\n",
 			git.Short(in.Ours), git.Short(in.Theirs))
 	}
-	q, err := d.scratch(ctx, repo, in.Phase, "join")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = q.Close() }()
-	if join.Tree == "" {
-		merged, err := within(repo, q).Automerge(ctx, in.Ours, in.Theirs)
-		if err != nil {
+	var commit string
+	err = d.beside(ctx, repo, in.Phase, "join", func(r *git.Repo) error {
+		if join.Tree == "" {
+			merged, err := r.Automerge(ctx, in.Ours, in.Theirs)
+			if got.Conflicts, join.Tree = merged.Conflicts, merged.Tree; err != nil || len(got.Conflicts) > 0 {
+				return err
+			}
+		}
+		if commit, err = r.Join(ctx, join); err != nil {
 			return err
 		}
-		if got.Conflicts = merged.Conflicts; len(got.Conflicts) > 0 {
-			return nil
-		}
-		join.Tree = merged.Tree
-	}
-	commit, err := within(repo, q).Join(ctx, join)
-	if err != nil {
-		return err
-	}
-	if err := repo.Adopt(ctx, within(repo, q).Host(), commit, in.Ours, in.Theirs); err != nil {
+		return repo.Adopt(ctx, r.Host(), commit, in.Ours, in.Theirs)
+	})
+	if err != nil || len(got.Conflicts) > 0 {
 		return err
 	}
 	got.Head, got.Joined = commit, true
 	_, err = repo.SetRefs(ctx, []git.NamedRef{{Name: "refs/cco/" + in.Workspace.Session + "joined", OID: commit}})
 	return err
-}
-
-// measure says of the new head what a person must know, and what must not be there.
-func (d *Doer) measure(ctx context.Context, repo *git.Repo, in cruise.TakeIn, got *cruise.Took) error {
-	since, err := repo.MergeBase(ctx, in.Ours, got.Head)
-	if err != nil {
-		return err
-	}
-	base := cmp.Or(in.Base, in.Workspace.Base)
-	sum, err := repo.Summary(ctx, base, got.Head)
-	if err != nil {
-		return err
-	}
-	got.Lines = sum.Added + sum.Deleted
-	return d.examine(ctx, repo, since, cruise.PublishIn{Where: in.Where, Base: in.Base}, &got.Published)
 }
 
 // bring brings a branch of the forge, which has history in common with a commit, into the user's repository, through
@@ -167,8 +149,7 @@ func (d *Doer) bring(ctx context.Context, f Forge, repo *git.Repo, at cruise.Whe
 		return commit, err
 	}
 	if base == "" {
-		return "", fmt.Errorf("branch %s is at %s now, which has nothing in common with this work", branch,
-			git.Short(commit))
+		return "", fmt.Errorf("branch %s is at %s now, which has nothing in common with this work", branch, git.Short(commit))
 	}
 	bundle := filepath.Join(d.dir(at.Phase), "fetched.bundle")
 	defer func() { _ = os.Remove(bundle) }()
@@ -192,6 +173,16 @@ func (d *Doer) bring(ctx context.Context, f Forge, repo *git.Repo, at cruise.Whe
 
 // within is such a repository before anything was unpacked there: what is fetched is bounded when it is.
 func within(repo *git.Repo, q *quarantine.Repo) *git.Repo { return repo.Through(git.Bare(q.Dir)) }
+
+// beside does something in a repository of ours that borrows the objects of the user's.
+func (d *Doer) beside(ctx context.Context, repo *git.Repo, phase, name string, do func(*git.Repo) error) error {
+	q, err := d.scratch(ctx, repo, phase, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = q.Close() }()
+	return do(within(repo, q))
+}
 
 // scratch makes a repository of ours that borrows the user's objects.
 func (d *Doer) scratch(ctx context.Context, repo *git.Repo, phase, name string) (*quarantine.Repo, error) {

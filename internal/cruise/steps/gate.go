@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 )
@@ -14,8 +15,8 @@ import (
 // shownOfKind is how many findings of a kind the comment has.
 const shownOfKind = 10
 
-// examine looks at what came since a commit: what must not be pushed of it, and what a person must know of the whole
-// change. Of a merge, what git would not have made of its parents counts.
+// examine looks at what came since a commit: what must not be pushed of it, and how large the whole change is and what
+// a person must know of it. Of a merge, what git would not have made of its parents counts.
 func (d *Doer) examine(ctx context.Context, repo *git.Repo, since string, in cruise.PublishIn,
 	p *cruise.Published) error {
 	merges := in.Base != "" || p.Onto != "" // elsewhere there is none that git would have to make anew
@@ -46,13 +47,18 @@ func (d *Doer) examine(ctx context.Context, repo *git.Repo, since string, in cru
 	for i := range p.Commits {
 		p.Commits[i].Subject = fresh.Mask(p.Commits[i].Subject)
 	}
-	all, err := gate.Examine(ctx, repo, gate.Range{Base: cmp.Or(in.Base, in.Workspace.Base), Tip: p.Head,
-		Remerge: merges})
+	base := cmp.Or(in.Base, in.Workspace.Base)
+	sum, err := repo.Summary(ctx, base, p.Head)
+	if err != nil {
+		return err
+	}
+	p.Lines = sum.Added + sum.Deleted
+	all, err := gate.Examine(ctx, repo, gate.Range{Base: base, Tip: p.Head, Remerge: merges})
 	if err != nil {
 		return err
 	}
 	p.Told, p.Kinds = told(all)
-	return holdPlaces(ctx, repo, since, cmp.Or(in.Base, in.Workspace.Base), fresh, p)
+	return holdPlaces(ctx, repo, since, base, fresh, p)
 }
 
 // holdWhy says why a phase asks about a kind, whatever the user's policy is; "" if it does not.
@@ -122,5 +128,5 @@ func told(r gate.Report) (text, kinds string) {
 
 // quoted shows an agent's words as they are, and as nothing else.
 func quoted(words string) string {
-	return "`" + strings.ReplaceAll(cruise.Harmless(words), "`", "'") + "`"
+	return "`" + strings.ReplaceAll(reading.Harmless(words), "`", "'") + "`"
 }

@@ -3,7 +3,6 @@ package steps
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 
@@ -15,78 +14,95 @@ import (
 // crash, or the phase's end at the same moment, must not lose it.
 type Inbox struct {
 	Store *store.Store
-	mu    sync.Mutex // one that sends or ends after another: two senders could revive one phase
+	mu    sync.Mutex // no phase ends while another is read
 
-	removals map[string]chan struct{} // by phase
+	removals map[string]removal // by phase
 }
 
-// Send keeps an event and has it delivered, while no phase ends.
-func (b *Inbox) Send(ctx context.Context, phase string, ev cruise.Event, deliver func() error) error {
+// Sent is an event as it is kept.
+func Sent(ev cruise.Event) (store.Sent, error) {
+	data, err := json.Marshal(ev)
+	return store.Sent{ID: ev.ID, At: ev.At, Event: data}, err
+}
+
+// Read gives what is recorded of a living phase and what it has not read. It does not end before that is done.
+func (b *Inbox) Read(ctx context.Context, phase string, do func(st cruise.State, unread []cruise.Event) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	data, err := json.Marshal(ev)
+	p, err := b.Store.Phase(ctx, phase)
+	if err != nil || p.Ended {
+		return err
+	}
+	st, err := StateOf(p)
 	if err != nil {
 		return err
 	}
-	if err := b.Store.Keep(ctx, phase, store.Sent{ID: ev.ID, At: ev.At, Event: data}); err != nil {
+	unread, err := b.unread(ctx, phase, st.Inbox.Events)
+	if err != nil {
 		return err
 	}
-	if err := deliver(); err != nil {
-		return errors.Join(err, b.Store.Unkeep(ctx, phase, ev.ID))
+	for _, ev := range unread {
+		b.notice(phase, ev)
 	}
+	return do(st, unread)
+}
+
+// Keep keeps an event of a phase that another machine has recorded.
+func (b *Inbox) Keep(ctx context.Context, phase string, ev cruise.Event) error {
+	v, err := Sent(ev)
+	if err == nil {
+		err = b.Store.Keep(ctx, phase, v)
+	}
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.notice(phase, ev)
 	return nil
 }
 
-// Notice ends a phase's agents at once, if an event that was sent from another machine says so.
-func (b *Inbox) Notice(phase string, ev cruise.Event) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.notice(phase, ev)
-}
-
+// notice ends a phase's agents at once, if an event says so.
 func (b *Inbox) notice(phase string, ev cruise.Event) {
-	if removes(ev) && b.removals[phase] != nil && !closed(b.removals[phase]) {
-		close(b.removals[phase])
+	if r, waited := b.removals[phase]; waited && removes(ev) {
+		r.order()
 	}
 }
 
 // removes says whether an event ends a phase at once, with its agents.
 func removes(ev cruise.Event) bool { return ev.Kind == cruise.EventCleanup && ev.Force }
 
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+// removal is the end of a phase with its agents.
+type removal struct {
+	ordered chan struct{} // closed when it is
+	order   func()
 }
 
 // removal is closed when a phase is to end at once, with its agents.
 func (b *Inbox) removal(ctx context.Context, phase string) (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c := b.removals[phase]; c != nil {
-		return c, nil
+	if r, had := b.removals[phase]; had {
+		return r.ordered, nil
 	}
-	sent, err := b.Unread(ctx, phase, nil) // by an earlier process
+	sent, err := b.unread(ctx, phase, nil) // by an earlier process
 	if err != nil {
 		return nil, err
 	}
 	c := make(chan struct{})
+	r := removal{c, sync.OnceFunc(func() { close(c) })}
 	if slices.ContainsFunc(sent, removes) {
-		close(c)
+		r.order()
 	}
 	if b.removals == nil {
-		b.removals = map[string]chan struct{}{}
+		b.removals = map[string]removal{}
 	}
-	b.removals[phase] = c
+	b.removals[phase] = r
 	return c, nil
 }
 
-// Unread gives what was sent to a phase and is not among what it has seen. What it has seen is forgotten.
-func (b *Inbox) Unread(ctx context.Context, phase string, seen []string) ([]cruise.Event, error) {
+// unread gives what was sent to a phase and is not among what it has seen. What it has seen is forgotten.
+func (b *Inbox) unread(ctx context.Context, phase string, seen []string) ([]cruise.Event, error) {
 	sent, err := b.Store.Unread(ctx, phase, seen)
 	if err != nil {
 		return nil, err

@@ -9,25 +9,25 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/gate"
 )
 
-// mayWrite says whether the author of a comment may write to the repository, or why that is not known. If the forge
-// does not say, a review that it calls official is by somebody who may.
-func mayWrite(ctx context.Context, f Forge, c forge.Comment) (write bool, why string, err error) {
+// known is a comment with what its author may do in the repository, or why that is not known. If the forge does not
+// say, a review that it calls official is by somebody who may write.
+func known(ctx context.Context, f Forge, c forge.Comment) (cruise.Comment, error) {
+	out := CommentOf(c)
 	if c.Own || c.Author == "" {
-		return false, "", nil
+		return out, nil
 	}
 	access, err := f.Access(ctx, c.Author)
-	if err != nil {
-		return false, "", err
-	}
-	if access == forge.AccessUnknown && !c.Official {
-		why = fmt.Sprintf("the forge does not tell this token what %s may do: use one of an administrator of the "+
+	if err == nil && access == forge.AccessUnknown && !c.Official {
+		out.Why = fmt.Sprintf("the forge does not tell this token what %s may do: use one of an administrator of the "+
 			"repository, or --trust", c.Author)
 	}
-	return access == forge.AccessWrite || access == forge.AccessUnknown && c.Official, why, nil
+	out.Write = access == forge.AccessWrite || access == forge.AccessUnknown && c.Official
+	return out, err
 }
 
 // Ready marks a draft as ready for review.
@@ -85,7 +85,7 @@ func (d *Doer) merge(ctx context.Context, f Forge, in cruise.MergeIn) (cruise.Me
 		err = f.Merge(ctx, in.PR, in.Head)
 	}
 	if no, ok := errors.AsType[*forge.RejectedError](err); ok {
-		return cruise.Merged{Refused: cruise.Harmless(gate.MaskSecrets(cmp.Or(no.Message, no.Error())))}, nil
+		return cruise.Merged{Refused: reading.Harmless(gate.MaskSecrets(cmp.Or(no.Message, no.Error())))}, nil
 	}
 	return cruise.Merged{Done: err == nil}, err
 }
@@ -101,12 +101,10 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull) (cruis
 		if c.Own || c.Twin != "" {
 			continue // it is our own, perhaps posted twice
 		}
-		write, _, err := mayWrite(ctx, f, c)
+		v, err := known(ctx, f, c)
 		if err != nil {
 			return s, err
 		}
-		v := CommentOf(c)
-		v.Write = write
 		s.Verdicts = append(s.Verdicts, v)
 	}
 	us, err := f.Us(ctx)
@@ -119,8 +117,8 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull) (cruis
 		}
 	}
 	if c := commentNow(said.Comments, in.Approval.Comment); c != nil && !c.Own {
-		word := CommentOf(*c)
-		if word.Write, _, err = mayWrite(ctx, f, *c); err != nil {
+		word, err := known(ctx, f, *c)
+		if err != nil {
 			return s, err
 		}
 		s.Word = &word
@@ -159,26 +157,4 @@ func resolver(c forge.Comment, us []string) string {
 // among says whether an account is one of some.
 func among(names []string, login string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, login) })
-}
-
-// Base says where the branch left the one that its request goes into now.
-func (d *Doer) Base(ctx context.Context, in cruise.Where) (string, error) {
-	return ask(ctx, d, in, func(f Forge) (string, error) { return f.MergeBase(ctx, in.PR) })
-}
-
-// Verdict has the reviewer's own account judge a commit. Without such an account there are only the domains' comments.
-func (d *Doer) Verdict(ctx context.Context, in cruise.VerdictIn) error {
-	v := forge.RequestChanges
-	if in.Approve {
-		v = forge.Approve
-	}
-	return d.on(ctx, in.Where, func(f Forge) error {
-		us, err := f.Us(ctx)
-		if err != nil || len(us) < 2 || strings.EqualFold(us[0], us[1]) {
-			return err
-		}
-		_, err = f.Review(ctx, in.PR, forge.Review{Key: in.Phase + "-" + in.Key, Verdict: v, Body: unaddressed(in.Body),
-			Commit: in.Head})
-		return err
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
@@ -43,7 +44,7 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	repo.Git("branch", "add-a-flag")
 	db := must.Get(store.Open(t.Context(), filepath.Join(t.TempDir(), "cco.db")))(t)
 	defer func() { _ = db.Close() }()
-	rec, err := Record("00000001", cruise.State{Meta: cruise.Metadata{Branch: "add-a-flag-2"},
+	rec, err := Record("00000001", cruise.State{Meta: reading.Metadata{Branch: "add-a-flag-2"},
 		Spec: cruise.Spec{Repo: repo.Dir}}, time.Unix(1, 0))
 	if err == nil {
 		err = db.SavePhase(t.Context(), rec)
@@ -85,7 +86,7 @@ func TestABranchIsOneThatNobodyHas(t *testing.T) {
 	d.Ask = func(context.Context, cruise.Worker, string) (string, error) {
 		return `{"pr_title":"Flag it","branch_name":"add-a-flag-3/Now"}`, nil
 	}
-	if m, err := d.Metadata(t.Context(), in); err != nil || m != (cruise.Metadata{Title: "Flag it",
+	if m, err := d.Metadata(t.Context(), in); err != nil || m != (reading.Metadata{Title: "Flag it",
 		Branch: "add-a-flag-3-now"}) {
 		t.Errorf("%+v, %v", m, err)
 	}

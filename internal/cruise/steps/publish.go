@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,31 +25,24 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 	if err != nil {
 		return cruise.Published{}, err
 	}
-	inner, base, end, err := d.mergedTarget(ctx, repo, in, got.Tip)
-	if err != nil {
-		return cruise.Published{}, temporary(err)
-	}
+	p := cruise.Published{Head: got.Tip, Rewritten: got.Rewritten}
 	var known []string
-	judged, since := repo, in.Since
-	if end != nil {
-		defer end()
-		judged, since, known, in.Base = inner, base, []string{in.Onto}, in.Onto
+	if in.Onto != "" {
+		has, err := repo.IsAncestor(ctx, in.Onto, got.Tip)
+		if err != nil {
+			return p, err
+		}
+		if has {
+			p.Onto, in.Base, known = in.Onto, in.Onto, []string{in.Onto}
+		}
 	}
 	commits, err := repo.Commits(ctx, in.Since, got.Tip, known...)
 	if err != nil {
-		return cruise.Published{}, err
-	}
-	sum, err := repo.Summary(ctx, cmp.Or(in.Base, in.Workspace.Base), got.Tip)
-	if err != nil {
-		return cruise.Published{}, err
+		return p, err
 	}
 	if got.Rewritten != "" {
 		d.log(ctx, in.Phase, "an agent rewrote what was pushed: that is kept at "+got.Rewritten+
 			", and the workspace is back at "+got.Tip)
-	}
-	p := cruise.Published{Head: got.Tip, Lines: sum.Added + sum.Deleted, Rewritten: got.Rewritten}
-	if end != nil {
-		p.Onto = in.Onto
 	}
 	for _, c := range commits {
 		p.Commits = append(p.Commits, commitOf(c))
@@ -60,14 +52,30 @@ func (d *Doer) Publish(ctx context.Context, in cruise.PublishIn) (cruise.Publish
 			}
 		}
 	}
-	if err := d.examine(ctx, judged, since, in, &p); err != nil {
-		return p, temporary(err)
+	if p.Onto == "" {
+		err = d.examine(ctx, repo, in.Since, in, &p)
+	} else { // what came is judged by what differs from both: since is a merge of the two as git makes it
+		err = d.beside(ctx, repo, in.Phase, "join", func(r *git.Repo) error {
+			merged, err := r.Automerge(ctx, in.Since, in.Onto)
+			if err != nil {
+				return err
+			}
+			since, err := r.Join(ctx, git.Join{Ours: in.Since, Theirs: in.Onto, Tree: merged.Tree, Message: "merged by git",
+				By: ourselves})
+			if err != nil {
+				return err
+			}
+			return d.examine(ctx, r, since, in, &p)
+		})
 	}
-	if err := d.examineMerges(ctx, repo, in, &p); err != nil {
-		return p, temporary(err)
+	if err == nil {
+		err = d.examineMerges(ctx, repo, in, &p)
 	}
-	return p, nil
+	return p, temporary(err)
 }
+
+// ourselves makes commits where the user has no name.
+var ourselves = git.Identity{Name: "cco", Email: "cco@localhost"}
 
 func commitOf(c git.CommitText) cruise.Commit {
 	out := cruise.Commit{ID: c.Commit, Subject: c.Subject, Files: c.Files}
@@ -84,15 +92,15 @@ func commitOf(c git.CommitText) cruise.Commit {
 }
 
 // Push moves the forge's branch, from a repository that no agent has ever written.
-func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (cruise.Pushed, error) {
-	return ask(ctx, d, in.Where, func(f Forge) (p cruise.Pushed, err error) {
+func (d *Doer) Push(ctx context.Context, in cruise.PushIn) (time.Time, error) {
+	return ask(ctx, d, in.Where, func(f Forge) (at time.Time, err error) {
 		if err = d.push(ctx, f, in); err == nil {
-			p.At, err = d.there(ctx, f, in.Phase, in.New)
+			at, err = d.there(ctx, f, in.Phase, in.New)
 		}
 		if err == nil { // last: a repository that is not found is not waited for anew with each try
 			err = d.NotePush(in.Phase)
 		}
-		return p, err
+		return at, err
 	})
 }
 

@@ -82,6 +82,23 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 	return p, nil
 }
 
+// BrokenError says that the record of a phase can't be read.
+type BrokenError struct {
+	Phase string
+	Err   error
+}
+
+func (e *BrokenError) Error() string { return fmt.Sprintf("read phase %s: %v", e.Phase, e.Err) }
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// StateOf is what a recorded phase goes on from.
+func StateOf(p store.Phase) (st cruise.State, err error) {
+	if err := json.Unmarshal(p.State, &st); err != nil {
+		return st, &BrokenError{Phase: p.ID, Err: err}
+	}
+	return st, nil
+}
+
 // News says in lines what has changed between two states.
 func News(was, is cruise.State) []string {
 	var lines []string
@@ -101,14 +118,11 @@ func News(was, is cruise.State) []string {
 		lines = append(lines, "pull request "+is.PR.URL)
 	}
 	lines = append(lines, saidNews(was, is)...)
-	if is.Ask.Question != was.Ask.Question && is.Ask.Question != "" {
-		lines = append(lines, "asks: "+is.Ask.Question)
-	}
-	if is.Waiting.Trouble != was.Waiting.Trouble && is.Waiting.Trouble != "" {
-		lines = append(lines, "trouble: "+is.Waiting.Trouble)
-	}
-	if is.Waiting.For != was.Waiting.For && is.Waiting.For != "" {
-		lines = append(lines, "waits for "+is.Waiting.For)
+	before := marked(was)
+	for i, words := range marked(is) {
+		if words != before[i] && words != "" {
+			lines = append(lines, marks[i]+words)
+		}
 	}
 	if is.Paused != was.Paused {
 		lines = append(lines, map[bool]string{true: "paused", false: "goes on"}[is.Paused])
@@ -117,10 +131,14 @@ func News(was, is cruise.State) []string {
 		lines = append(lines, "waiting for you: "+unit.Count(len(is.Inbox.Held), "comment")+" of strangers; accept one with "+
 			"`cco cruise fix --accept ID`")
 	}
-	if is.End != was.End && is.End != "" {
-		lines = append(lines, "ended: "+string(is.End))
-	}
 	return lines
+}
+
+// marks begin lines that tell of a phase's course, and marked is what they tell of a state.
+var marks = []string{"asks: ", "trouble: ", "waits for ", "ended: "}
+
+func marked(st cruise.State) []string {
+	return []string{st.Ask.Question, st.Waiting.Trouble, st.Waiting.For, string(st.End)}
 }
 
 // saidNews says in lines what reviewers, people and fixers have said between two states.
@@ -171,11 +189,10 @@ func Mark(l store.Line) (what, name string) {
 	if l.Text == "paused" || l.Text == "goes on" {
 		return l.Text, ""
 	}
-	for _, m := range []struct{ begin, what string }{
-		{"asks: ", "asks"}, {"trouble: ", "trouble"}, {"waits for ", "waits"}, {"ended: ", "ended"}, {"round ", "round"},
-	} {
-		if rest, ok := strings.CutPrefix(l.Text, m.begin); ok {
-			return m.what, rest
+	for _, begin := range append([]string{"round "}, marks...) {
+		if rest, ok := strings.CutPrefix(l.Text, begin); ok {
+			what, _, _ = strings.Cut(begin, " ")
+			return strings.TrimSuffix(what, ":"), rest
 		}
 	}
 	if kind, stage, ok := strings.Cut(l.Text, ": "); ok && slices.Contains(cruise.Kinds(), cruise.Kind(kind)) {

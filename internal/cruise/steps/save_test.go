@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -39,7 +40,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 		t.Errorf("it has ended, and its log says %v, %v", lines, err)
 	}
 	go func() {
-		sent <- d.Inbox.Send(t.Context(), "bbbbbbbb", cruise.Event{ID: "e"}, func() error { return nil })
+		sent <- d.Inbox.Keep(t.Context(), "bbbbbbbb", cruise.Event{ID: "e"})
 	}()
 	select {
 	case err = <-sent:
@@ -54,7 +55,7 @@ func TestNobodyWaitsForAForgeBecauseAPhaseEnds(t *testing.T) {
 
 func TestTheLogHasVerdictsFindingsAndAnswers(t *testing.T) {
 	var was, is cruise.State
-	is.Review.Judgements = []cruise.Judgement{{Domain: "Security", Verdict: cruise.NeedsChanges, Head: "c0ffee"},
+	is.Review.Judgements = []cruise.Judgement{{Domain: "Security", Verdict: reading.NeedsChanges, Head: "c0ffee"},
 		{Domain: "Polish", Head: "c0ffee"}}
 	is.Ledger.Raise(cruise.Finding{Domain: "Security", Text: "quote it"})
 	id := is.Ledger.Findings[0].ID

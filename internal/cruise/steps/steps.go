@@ -20,10 +20,12 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/turns"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/whole"
 )
@@ -50,7 +52,6 @@ type Forge interface {
 	Rerun(ctx context.Context, job int64, attempt int) error
 	JobLog(ctx context.Context, job int64) (string, error)
 	Merge(ctx context.Context, number int, commit string) error
-	MergeBase(ctx context.Context, number int) (string, error)
 	Access(ctx context.Context, login string) (forge.Access, error)
 	Us(ctx context.Context) ([]string, error)
 	Contains(ctx context.Context, number int, commit string) (bool, error)
@@ -60,10 +61,10 @@ type Forge interface {
 
 // Sessions is what a phase needs of boxes and agents.
 type Sessions interface {
-	Workspace(ctx context.Context, o session.WorkspaceOptions) (store.Session, error)
+	Workspace(ctx context.Context, want store.Session) (store.Session, error)
 	WorkspacePath(ctx context.Context, rec store.Session) string
-	Take(ctx context.Context, t session.Turn) (session.Taken, error)
-	Collect(ctx context.Context, id, since string, o session.PullOptions) (session.Collected, error)
+	Take(ctx context.Context, t turns.Turn) (turns.Taken, error)
+	Collect(ctx context.Context, id, since string, o session.PullOptions) (turns.Collected, error)
 	Reset(ctx context.Context, id, commit string, o session.PullOptions) (kept string, err error)
 	Lend(ctx context.Context, id, commit string) error
 	Show(ctx context.Context, id, name string, data []byte) error
@@ -102,13 +103,13 @@ func SessionOf(phase string) string {
 }
 
 // Metadata names the phase, even if the model fails.
-func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (cruise.Metadata, error) {
-	return ask(ctx, d, cruise.Where{Phase: in.Phase, Repo: in.Spec.Repo}, func(f Forge) (cruise.Metadata, error) {
+func (d *Doer) Metadata(ctx context.Context, in cruise.MetadataIn) (reading.Metadata, error) {
+	return ask(ctx, d, cruise.Where{Phase: in.Phase, Repo: in.Spec.Repo}, func(f Forge) (reading.Metadata, error) {
 		return d.named(ctx, f, in)
 	})
 }
 
-func (d *Doer) named(ctx context.Context, f Forge, in cruise.MetadataIn) (meta cruise.Metadata, err error) {
+func (d *Doer) named(ctx context.Context, f Forge, in cruise.MetadataIn) (meta reading.Metadata, err error) {
 	remote, err := f.Repository(ctx)
 	if err != nil {
 		return meta, err
@@ -125,9 +126,9 @@ func (d *Doer) named(ctx context.Context, f Forge, in cruise.MetadataIn) (meta c
 	}
 	if in.Spec.Branch != "" {
 		meta.Branch = in.Spec.Branch
-		return meta, errors.Join(cruise.CheckBranch(meta.Branch), repo.CheckBranch(ctx, meta.Branch))
+		return meta, errors.Join(reading.CheckBranch(meta.Branch), repo.CheckBranch(ctx, meta.Branch))
 	}
-	for _, above := range cruise.Above(meta.Branch) {
+	for _, above := range reading.Above(meta.Branch) {
 		at, err := f.Branch(ctx, above)
 		if err != nil {
 			return meta, err
@@ -155,7 +156,7 @@ func (d *Doer) named(ctx context.Context, f Forge, in cruise.MetadataIn) (meta c
 
 // nameTask asks a model once for the names of a task, and logs what of its answer was not used. The names are kept:
 // where they can't be, the model is not asked.
-func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) (meta cruise.Metadata, err error) {
+func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) (meta reading.Metadata, err error) {
 	file := filepath.Join(d.dir(in.Phase), "names.json")
 	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &meta) == nil && meta.Branch != "" {
 		return meta, nil
@@ -166,10 +167,10 @@ func (d *Doer) nameTask(ctx context.Context, in cruise.MetadataIn) (meta cruise.
 	answer, err := d.Ask(ctx, in.Spec.Planner, cruise.Prompt("name", in.Spec.Task))
 	if err != nil {
 		d.log(ctx, in.Phase, "no model named the task, so the names are its own words: "+err.Error())
-		meta = cruise.FallbackMetadata(in.Spec.Task)
+		meta = reading.FallbackMetadata(in.Spec.Task)
 	} else {
 		var notes []string
-		meta, notes = cruise.NameTask(in.Spec.Task, answer)
+		meta, notes = reading.NameTask(in.Spec.Task, answer)
 		for _, n := range notes {
 			d.log(ctx, in.Phase, n)
 		}
@@ -210,10 +211,13 @@ func (d *Doer) reserve(repo, branch, phase string) bool {
 
 // Workspace makes or finds the phase's workspace.
 func (d *Doer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Workspace, error) {
-	rec, err := d.Sessions.Workspace(ctx, session.WorkspaceOptions{
+	rec, err := d.Sessions.Workspace(ctx, store.Session{
 		ID: SessionOf(in.Phase), Box: in.Spec.Box, Repo: in.Spec.Repo, Branch: in.Branch,
-		Commit: cmp.Or(in.Head, in.Spec.Base), Title: short(in.Spec.Task),
+		Base: cmp.Or(in.Head, in.Spec.Base), Title: short(in.Spec.Task),
 	})
+	if err == nil && in.Lend != "" {
+		err = d.Sessions.Lend(ctx, rec.ID, in.Lend)
+	}
 	if err != nil {
 		return cruise.Workspace{}, temporary(err)
 	}
@@ -238,14 +242,14 @@ func (d *Doer) Work(ctx context.Context, j cruise.Job) (cruise.Report, error) {
 	if err != nil {
 		return cruise.Report{}, temporary(err)
 	}
-	got, err := d.Sessions.Take(ctx, session.Turn{
+	got, err := d.Sessions.Take(ctx, turns.Turn{
 		Key: j.Key, Phase: j.Phase, Workspace: j.Workspace.Session, Agent: j.Worker.Agent, Model: j.Worker.Model,
 		Prompt: j.Prompt,
 		Plan:   j.Task,
 		Title:  string(j.Role) + " of phase " + j.Phase, Look: j.Role == cruise.Reviewer, Message: j.Message, Env: j.Env(),
 		Run: run, Stop: stop,
 	})
-	if errors.Is(err, session.ErrStopped) {
+	if errors.Is(err, turns.ErrStopped) {
 		return cruise.Report{Error: err.Error()}, nil
 	}
 	if err != nil {
@@ -290,7 +294,7 @@ func (d *Doer) Close(ctx context.Context, in cruise.CloseIn) error {
 	for _, b := range buried {
 		d.log(ctx, in.Phase, "moved to "+b)
 	}
-	if in.Head == "" || !in.Delete || !in.Merged && !in.Force {
+	if in.Head == "" || !in.Delete {
 		return nil
 	}
 	return d.on(ctx, in.Where, func(f Forge) error { return f.DeleteBranch(ctx, in.Branch, in.Head) })

@@ -50,15 +50,15 @@ func TestAnEventIsKeptUntilItIsRead(t *testing.T) {
 	ev := cruise.Event{ID: "aa", Kind: cruise.EventComment, Text: "words", At: time.Unix(2, 0).UTC()}
 	first := cruise.Event{ID: "bb", Kind: cruise.EventNews, At: time.Unix(1, 0).UTC()}
 	for _, e := range []cruise.Event{ev, first, ev} {
-		must.Do(t, b.Send(t.Context(), "p", e, func() error { return nil }))
+		must.Do(t, b.Keep(t.Context(), "p", e))
 	}
-	if err := b.Send(t.Context(), "p", cruise.Event{ID: "cc"}, func() error { return errors.New("refused") }); err == nil {
-		t.Error("a refusal is taken for a yes")
-	}
-	got, err := b.Unread(t.Context(), "p", nil)
-	if err != nil || len(got) != 2 || got[0].ID != "bb" || got[1] != ev {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	must.Do(t, db.SavePhase(t.Context(), must.Get(Record("p", cruise.NewState(cruise.Spec{Repo: "/r"}), time.Now()))(t)))
+	must.Do(t, b.Read(t.Context(), "p", func(_ cruise.State, got []cruise.Event) error {
+		if len(got) != 2 || got[0].ID != "bb" || got[1] != ev {
+			t.Fatalf("%+v", got)
+		}
+		return nil
+	}))
 	end := store.Phase{ID: "p", Ended: true}
 	if unread, err := b.end(t.Context(), end, []string{"bb"}, false); err != nil || !unread {
 		t.Errorf("it ends with something unread: %v", err)
@@ -66,7 +66,7 @@ func TestAnEventIsKeptUntilItIsRead(t *testing.T) {
 	if unread, err := b.end(t.Context(), end, []string{"aa", "bb"}, false); err != nil || unread {
 		t.Errorf("it does not end: %v", err)
 	}
-	if got, err := b.Unread(t.Context(), "p", nil); err != nil || len(got) != 0 {
+	if got, err := b.unread(t.Context(), "p", nil); err != nil || len(got) != 0 {
 		t.Errorf("left: %+v, %v", got, err)
 	}
 }
@@ -217,7 +217,7 @@ func TestAMergeIsToldOfUntilItIsTakenIn(t *testing.T) {
 	d := &Doer{Watch: w, Forge: func(context.Context, string) (Forge, error) { return f, nil }}
 	for n := range 3 {
 		got, err := d.Look(t.Context(), cruise.LookIn{Where: cruise.Where{Phase: "a", Repo: "/r", PR: 1}, Mark: "m"})
-		if err != nil || got.State != cruise.PullMerged {
+		if err != nil || got.State != forge.Merged {
 			t.Errorf("look %d: %+v, %v", n, got, err)
 		}
 		f.news = nil
@@ -424,7 +424,6 @@ func (f missing) Said(context.Context, int, forge.Mark) (forge.Stream, error) {
 	return forge.Stream{}, f.err()
 }
 func (f missing) Pull(context.Context, int) (forge.Pull, error)       { return forge.Pull{}, f.err() }
-func (f missing) MergeBase(context.Context, int) (string, error)      { return "", f.err() }
 func (f missing) Ready(context.Context, int) error                    { return f.err() }
 func (f missing) Threads(context.Context, int) (forge.Threads, error) { return nil, f.err() }
 func (f missing) Contains(context.Context, int, string) (bool, error) { return false, f.err() }
@@ -445,7 +444,6 @@ func TestEveryStepWaitsForWhatIsMissingShortlyAfterAPush(t *testing.T) {
 			_, err := d.Merge(t.Context(), cruise.MergeIn{Where: cruise.Where{Phase: "a"}})
 			return err
 		},
-		"base":  func() error { _, err := d.Base(t.Context(), cruise.Where{Phase: "a"}); return err },
 		"ready": func() error { return d.Ready(t.Context(), cruise.Where{Phase: "a"}) },
 		"answer": func() error {
 			return d.Answer(t.Context(), cruise.AnswerIn{Where: cruise.Where{Phase: "a"}, Answers: []cruise.Reply{{}}})

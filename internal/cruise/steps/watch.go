@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
 )
@@ -19,7 +21,8 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	repos map[string]*watched
-	spare spare
+	once  sync.Once
+	spare *rate.Limiter
 }
 
 // watched is one repository. Looks at it come one after another.

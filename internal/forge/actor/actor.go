@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,6 +87,14 @@ type Calls struct {
 	Branch       func(ctx context.Context, branch string) (commit string, err error)
 	RemoveBranch func(ctx context.Context, branch string) error
 
+	// Pulls reads a page of requests, the last changed first, and the time of the answer by the forge's own clock. Pull
+	// reads one as such a list has it.
+	Pulls func(ctx context.Context, page int) (list []forge.Pull, date string, full bool, err error)
+	Pull  func(ctx context.Context, number int) (forge.Pull, error)
+	// Everything reads all that was said on a request. Edited reads the comments of the repository that came or were
+	// edited after a time.
+	Everything func(ctx context.Context, number int) ([]Said, error)
+	Edited     func(ctx context.Context, since time.Time) ([]Said, error)
 	// Look reads what a post of a kind may be found among; "" is everything.
 	Look func(ctx context.Context, number int, kind forge.CommentKind) ([]Said, error)
 	// Comment, Read, Edit are of comments below a request.
@@ -124,11 +133,15 @@ type Actor struct {
 	Settings
 	writing sync.Mutex // one at a time: GitHub wants it, and so does looking before posting
 	access  wire.Memo[forge.Access]
+
+	polling sync.Mutex
+	polled  polled
+	seed    maphash.Seed
 }
 
 // New makes an actor.
 func New(s Settings) *Actor {
-	a := &Actor{Settings: s}
+	a := &Actor{Settings: s, seed: maphash.MakeSeed()}
 	a.access.For, a.access.Clock = forge.AccessFor, s.Clock
 	return a
 }
@@ -146,8 +159,8 @@ func (a *Actor) Us(ctx context.Context) ([]string, error) {
 	return []string{author, reviewer}, err
 }
 
-// Claim puts comments in their order, and marks those that are ours.
-func (a *Actor) Claim(ctx context.Context, all []Said) ([]forge.Comment, error) {
+// claim puts comments in their order, and marks those that are ours.
+func (a *Actor) claim(ctx context.Context, all []Said) ([]forge.Comment, error) {
 	us, err := a.Us(ctx)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,6 @@ type Forge interface {
 	Threads(ctx context.Context, number int) (forge.Threads, error)
 	Push(context.Context, forge.Push) error
 	Access(ctx context.Context, login string) (forge.Access, error)
-	MergeBase(ctx context.Context, number int) (commit string, err error)
 	Contains(ctx context.Context, number int, commit string) (bool, error)
 	Pushers(ctx context.Context, number int, branch, from, to string) ([]forge.Pusher, error)
 	DeployKeys(ctx context.Context) (forge.DeployKeys, error)

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
 
@@ -35,12 +33,9 @@ type Forge struct {
 	reviewer *account
 
 	noReplies atomic.Bool // this server can't post replies
-	polling   sync.Mutex
-	poll      pollState
 
-	assocs wire.Memo[forge.Association]
-	jobs   wire.Memo[*sdk.ActionWorkflowJob] // those that are over, by commit and status
-	tells  wire.Memo[bool]
+	jobs  wire.Memo[*sdk.ActionWorkflowJob] // those that are over, by commit and status
+	tells wire.Memo[bool]
 }
 
 // account is one identity with its way to the server.
@@ -57,7 +52,6 @@ func New(o Options) (*Forge, error) {
 		return nil, err
 	}
 	f := &Forge{remote: o.Remote, clock: o.Clock, author: newAccount(o, o.Author)}
-	f.assocs.For, f.assocs.Clock = 10*time.Minute, o.Clock
 	f.jobs.For, f.jobs.Clock = forge.RulesFor, o.Clock
 	f.tells.For, f.tells.Clock = forge.RulesFor, o.Clock
 	f.reviewer = f.author
@@ -67,6 +61,7 @@ func New(o Options) (*Forge, error) {
 	f.Actor = actor.New(actor.Settings{At: o.Remote, Journal: o.Journal, Clock: o.Clock, Author: &f.author.Account,
 		Reviewer: &f.reviewer.Account, User: "oauth2", Calls: actor.Calls{
 			Find: f.find, Create: f.create, Merge: f.merge, Branch: f.Branch, RemoveBranch: f.removeBranch,
+			Pulls: f.changed, Pull: f.plainly, Everything: f.everything, Edited: f.edited,
 			Look: f.look, Comment: f.comment, Read: f.readComment, Edit: f.edit, Head: f.head, Diff: f.diff,
 			Review: f.review, Talk: f.talk, Remove: f.remove, Rerun: f.rerun, Permission: f.permission,
 			Token: func(context.Context) (forge.Secret, error) { return o.Author.Token, nil },
@@ -141,33 +136,6 @@ func pages(get func(sdk.ListOptions) (int, error)) error {
 			return err
 		}
 	}
-}
-
-// associationOf works out the association that GitHub would report, because Gitea has none. An unknown one is NONE.
-func (f *Forge) associationOf(ctx context.Context, login string) (forge.Association, error) {
-	return f.assocs.Get(login, func() (forge.Association, error) { return f.askAssociation(ctx, login) })
-}
-
-func (f *Forge) askAssociation(ctx context.Context, login string) (forge.Association, error) {
-	if strings.EqualFold(login, f.remote.Owner) {
-		return forge.AssociationOwner, nil
-	}
-	c := f.author.at(ctx)
-	is, _, err := c.IsCollaborator(f.remote.Owner, f.remote.Name, login)
-	if err == nil && is {
-		return forge.AssociationCollaborator, nil
-	}
-	if err != nil && !refused(err) {
-		return "", err
-	}
-	member, _, err := c.CheckOrgMembership(f.remote.Owner, login)
-	if err == nil && member {
-		return forge.AssociationMember, nil
-	}
-	if err != nil && !refused(err) {
-		return "", err
-	}
-	return forge.AssociationNone, nil
 }
 
 // permission asks what somebody may do. Gitea tells that only to administrators of the repository, and to everyone of

@@ -102,7 +102,7 @@ func (f *Forge) get(ctx context.Context, number int) (*sdk.PullRequest, error) {
 	return p, nil
 }
 
-// Pull reads a pull request with its checks.
+// Pull reads a pull request.
 func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	r, err := f.get(ctx, number)
 	if err != nil {
@@ -115,11 +115,7 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	if p.State != forge.Open {
 		p.Mergeable = forge.MergeUnknown
 	}
-	if p.Behind, err = f.strict(ctx, p.Base.Name); err != nil {
-		return p, err
-	}
-	all, err := f.reportedOn(ctx, p.Head.Commit)
-	p.Checks = forge.Summarise(all)
+	p.Behind, err = f.strict(ctx, p.Base.Name)
 	return p, err
 }
 
@@ -156,15 +152,6 @@ func checkState(s sdk.StatusState) forge.CheckState {
 		return forge.ChecksPending
 	}
 	return forge.ChecksFailed
-}
-
-// MergeBase is the commit at which a pull request's branch left its base, as the base is now.
-func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
-	p, err := f.get(ctx, number)
-	if err != nil {
-		return "", err
-	}
-	return p.MergeBase, nil
 }
 
 // Contains says whether a commit is on a pull request.

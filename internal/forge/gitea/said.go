@@ -14,23 +14,6 @@ import (
 	"github.com/cco-dev/cco/internal/forge/actor"
 )
 
-// Said reads everything that was said on a pull request since a mark.
-func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error) {
-	seen, err := since.Seen()
-	if err != nil {
-		return forge.Stream{}, err
-	}
-	all, err := f.everything(ctx, number)
-	if err != nil {
-		return forge.Stream{}, err
-	}
-	plain, err := f.complete(ctx, all)
-	if err != nil {
-		return forge.Stream{}, err
-	}
-	return seen.Stream(plain)
-}
-
 // everything reads comments, reviews and their lines.
 func (f *Forge) everything(ctx context.Context, number int) ([]actor.Said, error) {
 	all, _, err := f.read(ctx, number)
@@ -90,12 +73,14 @@ func (f *Forge) issueComments(ctx context.Context, number int) ([]actor.Said, er
 	}
 	var all []actor.Said
 	for _, v := range list {
-		all = append(all, speak(v.Body, v.Poster, forge.Comment{
-			ID: forge.ID(forge.OnPull, v.ID), Kind: forge.OnPull, Number: number, URL: v.HTMLURL, Created: v.Created.UTC(),
-			Updated: v.Updated.UTC(),
-		}))
+		all = append(all, onPull(v, number))
 	}
 	return all, nil
+}
+
+func onPull(v *sdk.Comment, number int) actor.Said {
+	return speak(v.Body, v.Poster, forge.Comment{ID: forge.ID(forge.OnPull, v.ID), Kind: forge.OnPull, Number: number,
+		URL: v.HTMLURL, Created: v.Created.UTC(), Updated: v.Updated.UTC()})
 }
 
 func (f *Forge) reviews(ctx context.Context, a *account, number int) ([]*sdk.PullReview, error) {
@@ -221,16 +206,6 @@ func (f *Forge) diff(ctx context.Context, number int) (forge.Diff, error) {
 	return forge.ParseDiff(string(text)), nil
 }
 
-// complete adds to comments what their authors may do, and whether they are ours.
-func (f *Forge) complete(ctx context.Context, all []actor.Said) (_ []forge.Comment, err error) {
-	for i, c := range all {
-		if all[i].Association, err = f.associationOf(ctx, c.Author); err != nil {
-			return nil, fmt.Errorf("ask what %s may do: %w", c.Author, err)
-		}
-	}
-	return f.Claim(ctx, all)
-}
-
 func inReview(r *sdk.PullReview, number int) actor.Said {
 	state := map[sdk.ReviewStateType]forge.CommentState{sdk.ReviewStateApproved: forge.ReviewApproved,
 		sdk.ReviewStateRequestChanges: forge.ReviewChanges,
@@ -246,7 +221,7 @@ func inReview(r *sdk.PullReview, number int) actor.Said {
 }
 
 func speak(raw string, u *sdk.User, c forge.Comment) actor.Said {
-	c.Body, c.Association = forge.Clean(raw, forge.MaxBody), forge.AssociationNone
+	c.Body = forge.Clean(raw, forge.MaxBody)
 	if u != nil {
 		c.Author = forge.Name(u.UserName, forge.MaxName)
 	}

@@ -119,14 +119,8 @@ func (f *Forge) Checks(ctx context.Context, numbers []int) (map[int]forge.Checke
 	return found, nil
 }
 
-// node is a request's id for GraphQL. Polls know those of all requests that are watched.
+// node is a request's id for GraphQL.
 func (f *Forge) node(ctx context.Context, number int) (string, error) {
-	f.polling.Lock()
-	id := f.poll.pulls.known[number].node
-	f.polling.Unlock()
-	if id != "" {
-		return id, nil
-	}
 	return f.nodes.Get(fmt.Sprint(number), func() (string, error) {
 		p, err := f.get(ctx, number)
 		return p.GetNodeID(), err
@@ -169,8 +163,7 @@ func (f *Forge) reportedOn(ctx context.Context, c rolledUp) ([]forge.Check, erro
 		return nil, nil
 	}
 	if c.StatusCheckRollup.Contexts.PageInfo.HasNextPage {
-		all, err := f.checks(ctx, c.Oid) // page by page
-		return all.All, err
+		return f.checks(ctx, c.Oid) // page by page
 	}
 	var all []forge.Check
 	for _, r := range c.StatusCheckRollup.Contexts.Nodes {

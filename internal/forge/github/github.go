@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	gh "github.com/google/go-github/v92/github"
@@ -28,9 +27,6 @@ type Forge struct {
 	clock    wire.Clock
 	author   *account
 	reviewer *account // the author where there is no other
-
-	polling sync.Mutex
-	poll    pollState
 
 	nodes wire.Memo[string] // ids of pull requests for GraphQL, by number
 	rules wire.Memo[ruled]  // what a branch's rulesets require
@@ -64,6 +60,7 @@ func New(o Options) (*Forge, error) {
 	f.Actor = actor.New(actor.Settings{At: o.Remote, Journal: o.Journal, Clock: o.Clock, Author: &f.author.Account,
 		Reviewer: &f.reviewer.Account, User: "x-access-token", Calls: actor.Calls{
 			Find: f.find, Create: f.create, Merge: f.merge, Branch: f.Branch, RemoveBranch: f.removeBranch,
+			Pulls: f.changed, Pull: f.listed, Everything: f.everything, Edited: f.edited,
 			Look: f.look, Comment: f.comment, Read: f.readComment, Edit: f.edit, Head: f.head, Diff: f.diff,
 			Review: f.review, Talk: f.talk, Remove: f.remove, Rerun: f.rerun, Permission: f.permission, Token: o.Author.Token,
 		}})
@@ -164,4 +161,17 @@ func pages(get func(gh.ListOptions) (*gh.Response, error)) error {
 		}
 		o.Page = r.NextPage
 	}
+}
+
+// pagesBack calls get for the first page, and where there are more for all, the last one first: what is removed
+// meanwhile moves others to a page that is still to be read.
+func pagesBack(get func(gh.ListOptions) (*gh.Response, error)) error {
+	r, err := get(gh.ListOptions{PerPage: page, Page: 1})
+	if err != nil {
+		return err
+	}
+	for n := r.LastPage; err == nil && n > 0; n-- {
+		_, err = get(gh.ListOptions{PerPage: page, Page: n})
+	}
+	return err
 }

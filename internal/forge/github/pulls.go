@@ -67,7 +67,7 @@ func (f *Forge) create(ctx context.Context, n forge.NewPull) (forge.Pull, bool, 
 	return pullOf(made), false, err
 }
 
-// Pull reads a pull request with its checks.
+// Pull reads a pull request.
 func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	r, err := f.get(ctx, number)
 	if err != nil {
@@ -86,8 +86,7 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	if p.Behind {
 		p.Mergeable = forge.MergeUnknown // until it contains its base
 	}
-	p.Checks, err = f.checks(ctx, p.Head.Commit)
-	return p, err
+	return p, nil
 }
 
 // behind says that a request must contain its base. GitHub says so, unless it has another reason to block the merge.
@@ -100,9 +99,8 @@ func (f *Forge) behind(ctx context.Context, p forge.Pull, state string) (bool, e
 }
 
 // checks reads both kinds that GitHub has: check runs and the older commit statuses.
-func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error) {
-	var all []forge.Check
-	err := pages(func(o gh.ListOptions) (*gh.Response, error) {
+func (f *Forge) checks(ctx context.Context, commit string) (all []forge.Check, err error) {
+	err = pages(func(o gh.ListOptions) (*gh.Response, error) {
 		list, resp, err := f.author.rest.Checks.ListCheckRunsForRef(ctx, f.remote.Owner, f.remote.Name, commit,
 			&gh.ListCheckRunsOptions{ListOptions: o})
 		if err == nil {
@@ -122,7 +120,7 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 		return resp, err
 	})
 	if err != nil {
-		return forge.Checks{}, fmt.Errorf("read checks: %w", err)
+		return nil, fmt.Errorf("read checks: %w", err)
 	}
 	err = pages(func(o gh.ListOptions) (*gh.Response, error) {
 		s, resp, err := f.author.rest.Repositories.GetCombinedStatus(ctx, f.remote.Owner, f.remote.Name, commit, &o)
@@ -138,9 +136,9 @@ func (f *Forge) checks(ctx context.Context, commit string) (forge.Checks, error)
 		return resp, err
 	})
 	if err != nil {
-		return forge.Checks{}, fmt.Errorf("read statuses: %w", err)
+		return nil, fmt.Errorf("read statuses: %w", err)
 	}
-	return forge.Summarise(all), nil
+	return all, nil
 }
 
 // checkState reads a check run. Everything but a known success is a failure.
@@ -165,20 +163,6 @@ func statusState(s string) forge.CheckState {
 		return forge.ChecksPending
 	}
 	return forge.ChecksFailed
-}
-
-// MergeBase is the commit at which a pull request's branch left its base, as the base is now.
-func (f *Forge) MergeBase(ctx context.Context, number int) (string, error) {
-	p, err := f.get(ctx, number)
-	if err != nil {
-		return "", err
-	}
-	c, _, err := f.author.rest.Repositories.CompareCommits(ctx, f.remote.Owner, f.remote.Name, p.GetBase().GetRef(),
-		p.GetHead().GetSHA(), &gh.ListOptions{PerPage: 1})
-	if err != nil {
-		return "", fmt.Errorf("compare pull request %d with its base: %w", number, err)
-	}
-	return c.GetMergeBaseCommit().GetSHA(), nil
 }
 
 // Contains says whether a commit is on a pull request.

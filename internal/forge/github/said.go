@@ -3,8 +3,10 @@ package github
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	gh "github.com/google/go-github/v92/github"
 
@@ -12,57 +14,77 @@ import (
 	"github.com/cco-dev/cco/internal/forge/actor"
 )
 
-// Said reads everything that was said on a pull request since a mark.
-func (f *Forge) Said(ctx context.Context, number int, since forge.Mark) (forge.Stream, error) {
-	seen, err := since.Seen()
-	if err != nil {
-		return forge.Stream{}, err
-	}
+// everything reads all that was said on a pull request, with the state of its threads.
+func (f *Forge) everything(ctx context.Context, number int) ([]actor.Said, error) {
 	p, err := f.get(ctx, number)
 	if err != nil {
-		return forge.Stream{}, err
+		return nil, err
 	}
 	// Reviews first: a line comment that comes in between belongs to a review that the next reading will find.
 	talks, err := f.talks(ctx, []string{p.GetNodeID()})
 	if err != nil {
-		return forge.Stream{}, fmt.Errorf("read reviews of pull request %d: %w", number, err)
+		return nil, fmt.Errorf("read reviews of pull request %d: %w", number, err)
 	}
 	all, err := f.issueComments(ctx, number)
 	if err != nil {
-		return forge.Stream{}, err
+		return nil, err
 	}
 	lines, err := f.lineComments(ctx, number)
-	if err != nil {
-		return forge.Stream{}, err
-	}
-	talk := talks[number]
-	all = append(append(all, lines...), talk.reviews...)
-	plain, err := f.complete(ctx, talk, all)
-	if err != nil {
-		return forge.Stream{}, err
-	}
-	return seen.Stream(plain)
-}
-
-// complete adds to comments the state of their threads, and whether they are ours.
-func (f *Forge) complete(ctx context.Context, t talk, all []actor.Said) ([]forge.Comment, error) {
-	for i, c := range all {
-		switch th := t.threads[c.Thread]; {
+	for i, c := range lines {
+		switch th := talks[number].threads[c.Thread]; {
 		case th.resolved:
-			all[i].State, all[i].Resolver = forge.ThreadResolved, th.resolver
+			lines[i].State, lines[i].Resolver = forge.ThreadResolved, th.resolver
 		case th.outdated:
-			all[i].State = forge.ThreadOutdated
+			lines[i].State = forge.ThreadOutdated
 		}
 	}
-	return f.Claim(ctx, all)
+	return slices.Concat(all, lines, talks[number].reviews), err
+}
+
+// changed reads a page of the repository's requests, the last changed first. It is a short one: longer answers are not
+// kept, and would count each time.
+func (f *Forge) changed(ctx context.Context, n int) (all []forge.Pull, date string, full bool, err error) {
+	list, resp, err := f.author.rest.PullRequests.List(ctx, f.remote.Owner, f.remote.Name, &gh.PullRequestListOptions{
+		State: "all", Sort: "updated", Direction: "desc", ListOptions: gh.ListOptions{Page: n, PerPage: 30}})
+	if err != nil {
+		return nil, "", false, err
+	}
+	for _, p := range list {
+		all = append(all, pullOf(p))
+	}
+	return all, resp.Header.Get("Date"), resp.NextPage != 0, nil
+}
+
+// listed reads a request as lists have it.
+func (f *Forge) listed(ctx context.Context, number int) (forge.Pull, error) {
+	p, err := f.get(ctx, number)
+	return pullOf(p), err
+}
+
+// edited reads the repository's comments that changed after a time.
+func (f *Forge) edited(ctx context.Context, since time.Time) ([]actor.Said, error) {
+	all, err := f.commentsSince(ctx, 0, since)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := f.linesSince(ctx, 0, since)
+	return append(all, lines...), err
 }
 
 // issueComments reads the comments below a pull request.
 func (f *Forge) issueComments(ctx context.Context, number int) ([]actor.Said, error) {
-	var all []actor.Said
-	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
-		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number,
-			&gh.IssueListCommentsOptions{ListOptions: lo})
+	return f.commentsSince(ctx, number, time.Time{})
+}
+
+// commentsSince are those of the whole repository for 0. Zero is the beginning of time.
+func (f *Forge) commentsSince(ctx context.Context, number int, since time.Time) (all []actor.Said, err error) {
+	o := gh.IssueListCommentsOptions{}
+	if !since.IsZero() {
+		o.Sort, o.Direction, o.Since = new("updated"), new("asc"), &since
+	}
+	err = pagesBack(func(lo gh.ListOptions) (*gh.Response, error) {
+		o.ListOptions = lo
+		list, resp, err := f.author.rest.Issues.ListComments(ctx, f.remote.Owner, f.remote.Name, number, &o)
 		for _, c := range list {
 			all = append(all, onPull(c))
 		}
@@ -76,10 +98,18 @@ func (f *Forge) issueComments(ctx context.Context, number int) ([]actor.Said, er
 
 // lineComments reads the comments on lines of a pull request.
 func (f *Forge) lineComments(ctx context.Context, number int) ([]actor.Said, error) {
-	var all []actor.Said
-	err := pages(func(lo gh.ListOptions) (*gh.Response, error) {
-		list, resp, err := f.author.rest.PullRequests.ListComments(ctx, f.remote.Owner, f.remote.Name, number,
-			&gh.PullRequestListCommentsOptions{ListOptions: lo})
+	return f.linesSince(ctx, number, time.Time{})
+}
+
+// linesSince is commentsSince for comments on lines.
+func (f *Forge) linesSince(ctx context.Context, number int, since time.Time) (all []actor.Said, err error) {
+	o := gh.PullRequestListCommentsOptions{Since: since}
+	if !since.IsZero() {
+		o.Sort, o.Direction = "updated", "asc"
+	}
+	err = pagesBack(func(lo gh.ListOptions) (*gh.Response, error) {
+		o.ListOptions = lo
+		list, resp, err := f.author.rest.PullRequests.ListComments(ctx, f.remote.Owner, f.remote.Name, number, &o)
 		for _, c := range list {
 			all = append(all, onLine(c))
 		}
@@ -109,16 +139,14 @@ func unique(all []actor.Said) []actor.Said {
 func onPull(c *gh.IssueComment) actor.Said {
 	return speak(c.GetBody(), c.GetUser(), forge.Comment{
 		ID: forge.ID(forge.OnPull, c.GetID()), Kind: forge.OnPull, Number: lastNumber(c.GetIssueURL()),
-		Association: forge.Association(c.GetAuthorAssociation()),
-		URL:         c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
+		URL: c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
 	})
 }
 
 func onLine(c *gh.PullRequestComment) actor.Said {
 	s := speak(c.GetBody(), c.GetUser(), forge.Comment{
 		ID: forge.ID(forge.OnLine, c.GetID()), Kind: forge.OnLine, Number: lastNumber(c.GetPullRequestURL()),
-		Association: forge.Association(c.GetAuthorAssociation()),
-		Path:        forge.Name(c.GetPath(), forge.MaxPath), Line: c.GetLine(), State: forge.ThreadOpen,
+		Path: forge.Name(c.GetPath(), forge.MaxPath), Line: c.GetLine(), State: forge.ThreadOpen,
 		Commit: c.GetCommitID(),
 		URL:    c.GetHTMLURL(), Created: c.GetCreatedAt().Time, Updated: c.GetUpdatedAt().Time,
 	})
@@ -138,10 +166,6 @@ func onLine(c *gh.PullRequestComment) actor.Said {
 func speak(raw string, u *gh.User, c forge.Comment) actor.Said {
 	c.Body = forge.Clean(raw, forge.MaxBody)
 	c.Author, c.Bot = forge.Name(u.GetLogin(), forge.MaxName), u.GetType() == "Bot"
-	if c.Association == "" {
-		c.Association = forge.AssociationNone
-	}
-	c.Association = forge.Association(forge.Name(string(c.Association), 40))
 	return actor.Said{Comment: c, Raw: raw}
 }
 

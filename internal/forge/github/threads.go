@@ -53,11 +53,10 @@ type pageInfo struct {
 }
 
 type reviewNode struct {
-	URL               string
-	State             string
-	Body              string
-	AuthorAssociation string
-	Author            *struct {
+	URL    string
+	State  string
+	Body   string
+	Author *struct {
 		Login    string
 		Typename string `graphql:"__typename"`
 	}
@@ -147,8 +146,7 @@ func after(p pageInfo, before *githubv4.String) *githubv4.String {
 func inReview(r reviewNode, number int) (actor.Said, bool) {
 	c := forge.Comment{
 		ID: idFrom(r.URL, "#pullrequestreview-", forge.InReview), Kind: forge.InReview, Number: number,
-		Association: forge.Association(r.AuthorAssociation),
-		State:       forge.CommentState(strings.ToLower(r.State)), URL: r.URL,
+		State: forge.CommentState(strings.ToLower(r.State)), URL: r.URL,
 		Created: r.CreatedAt.Time, Updated: r.UpdatedAt.Time,
 	}
 	if r.Commit != nil {

@@ -28,14 +28,19 @@ var (
 
 // contract is GitHub's description of its requests and answers.
 type contract struct {
-	doc   *openapi3.T
-	graph *ast.Schema
+	*schemas
 
 	mu     sync.Mutex
 	broken []string
 }
 
-func newContract() (*contract, error) {
+type schemas struct {
+	doc   *openapi3.T
+	graph *ast.Schema
+}
+
+// load reads the schemas once for all servers of a process, which only read them.
+var load = sync.OnceValues(func() (*schemas, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(openapiJSON)
 	if err != nil {
 		return nil, fmt.Errorf("load GitHub's OpenAPI: %w", err)
@@ -44,8 +49,8 @@ func newContract() (*contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load GitHub's GraphQL schema: %w", err)
 	}
-	return &contract{doc: doc, graph: graph}, nil
-}
+	return &schemas{doc, graph}, nil
+})
 
 func (c *contract) complain(format string, args ...any) {
 	c.mu.Lock()

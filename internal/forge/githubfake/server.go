@@ -71,7 +71,7 @@ func New(ctx context.Context, dir string, now func() time.Time) (*Server, error)
 	if now == nil {
 		now = time.Now
 	}
-	c, err := newContract()
+	rules, err := load()
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +80,10 @@ func New(ctx context.Context, dir string, now func() time.Time) (*Server, error)
 		return nil, err
 	}
 	s := &Server{
-		dir: dir, now: now, contract: c, backend: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
-		nextID: 3_000_000_000,
-		repos:  map[string]*repo{}, tokens: map[string]token{}, limits: map[string]*limit{}, minute: map[int64]int{},
+		dir: dir, now: now, contract: &contract{schemas: rules},
+		backend: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		nextID:  3_000_000_000,
+		repos:   map[string]*repo{}, tokens: map[string]token{}, limits: map[string]*limit{}, minute: map[int64]int{},
 	}
 	if _, err := os.Stat(s.backend); err != nil {
 		return nil, fmt.Errorf("git has no http-backend: %w", err)

@@ -90,16 +90,16 @@ type lineComment struct {
 func (r *repo) full() string { return r.owner + "/" + r.name }
 
 // association is what GitHub says about a user.
-func (r *repo) association(login string) forge.Association {
+func (r *repo) association(login string) string {
 	switch {
 	case login == r.owner:
-		return forge.AssociationOwner
+		return "OWNER"
 	case slices.Contains(r.members, login):
-		return forge.AssociationMember
+		return "MEMBER"
 	case slices.Contains(r.writers, login), slices.Contains(r.readers, login):
-		return forge.AssociationCollaborator
+		return "COLLABORATOR"
 	}
-	return forge.AssociationNone
+	return "NONE"
 }
 
 func (r *repo) canWrite(login string) bool {

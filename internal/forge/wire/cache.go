@@ -31,9 +31,7 @@ type entry struct {
 
 func cacheKey(r *http.Request) string { return r.URL.String() + "\x00" + r.Header.Get("Accept") }
 
-func cacheable(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.Context().Value(ownKey{}) == nil
-}
+func cacheable(r *http.Request) bool { return r.Method == http.MethodGet }
 
 // prepare makes a read conditional if its answer is known.
 func (c *cache) prepare(r *http.Request) *entry {

@@ -90,11 +90,6 @@ const (
 	harmless
 )
 
-type ownKey struct{}
-
-// OwnETag marks a read whose caller keeps the ETag and not the answer: a long list that is mostly known.
-func OwnETag(ctx context.Context) context.Context { return context.WithValue(ctx, ownKey{}, true) }
-
 func isRead(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Context().Value(readKey{}) != nil
 }

@@ -57,16 +57,6 @@ func (q *Repo) Fork(ctx context.Context) string {
 	return at
 }
 
-// Related says whether the base has history in common with what the user has checked out.
-func (q *Repo) Related(ctx context.Context) bool {
-	head, err := q.repo.Host().Line(ctx, "rev-parse", "--verify", "-q", "HEAD^{commit}")
-	if err != nil || q.repo.CheckOID(head) != nil {
-		return false
-	}
-	_, err = q.host.Line(ctx, "merge-base", q.found.Base, head)
-	return err == nil
-}
-
 // commitInfo is a new commit.
 type commitInfo struct {
 	oid, tree string // hex

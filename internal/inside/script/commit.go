@@ -1,11 +1,10 @@
 package script
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cco-dev/cco/internal/proc"
@@ -24,11 +23,8 @@ func (r *runner) trailer(t Task) string {
 
 // committed returns the commits of finished tasks, by their trailers.
 func (r *runner) committed(ctx context.Context) (map[string]string, error) {
-	if err := r.quiet(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
-		if proc.Code(err) == 1 {
-			return nil, nil // an unborn branch
-		}
-		return nil, err
+	if r.head(ctx) == "" {
+		return nil, nil // an unborn branch
 	}
 	out, err := proc.Output(ctx, r.git("log", "--first-parent", fmt.Sprintf("--max-count=%d", lookBack),
 		"--no-show-signature", "--no-color", "--format=%H%x00%(trailers:key="+trailerKey+",valueonly,separator=%x00)", "HEAD",
@@ -39,7 +35,6 @@ func (r *runner) committed(ctx context.Context) (map[string]string, error) {
 	done := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		commit, values, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00")
-		r.at = cmp.Or(r.at, commit)
 		for value := range strings.SplitSeq(values, "\x00") {
 			if value != "" && done[value] == "" {
 				done[value] = commit
@@ -56,7 +51,7 @@ func (r *runner) commit(ctx context.Context, t Task) (bool, error) {
 	if err := r.loud(ctx, "", "add", "--all", "--", "."); err != nil {
 		return false, err
 	}
-	err := r.quiet(ctx, "diff", "--cached", "--quiet", "--no-ext-diff")
+	err := proc.Run(ctx, r.git("diff", "--cached", "--quiet", "--no-ext-diff"))
 	if err == nil {
 		return false, nil
 	}
@@ -77,23 +72,14 @@ func (r *runner) head(ctx context.Context) string {
 }
 
 func (r *runner) git(args ...string) proc.Cmd {
-	env := r.o.Env
-	if env == nil {
-		env = os.Environ()
-	}
 	return proc.Cmd{Argv: append([]string{"git"}, args...), Dir: r.o.Workspace,
-		Env: append(env[:len(env):len(env)], "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")}
-}
-
-func (r *runner) quiet(ctx context.Context, args ...string) error {
-	_, err := proc.Output(ctx, r.git(args...))
-	return err
+		Env: append(slices.Clip(r.o.Env), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_PAGER=cat")}
 }
 
 // loud shows the output of git and the hooks, and keeps it for error.txt.
 func (r *runner) loud(ctx context.Context, stdin string, args ...string) error {
 	c := r.git(args...)
 	c.Stdin = strings.NewReader(stdin)
-	c.Stdout, c.Stderr = r.streams.out.w, r.streams.err.w
+	c.Stdout, c.Stderr = r.out, r.err
 	return proc.Run(ctx, c)
 }

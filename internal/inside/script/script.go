@@ -21,9 +21,6 @@ import (
 // ErrorFile is the file in the exchange directory that holds the message of a failure.
 const ErrorFile = "error.txt"
 
-// maxPlan is the largest plan that is read.
-const maxPlan = 16 << 20
-
 // Options are the settings of a Run.
 type Options struct {
 	Plan      string // a path, relative to Workspace unless absolute
@@ -31,29 +28,10 @@ type Options struct {
 	Exchange  string
 	Out       io.Writer // progress, and the output of the fences
 	Err       io.Writer
-	Env       []string // the whole environment of the fences; nil inherits ours
+	Env       []string // the whole environment of the fences
 	// Leave leaves the tasks' changes uncommitted: in a phase the collector commits them, and a reviewer can't.
 	Leave bool
 }
-
-// Failure is a task that did not succeed.
-type Failure struct {
-	Task   Task
-	Fence  int // counted from 1; 0 is the commit after the last
-	Line   int // the line in the plan
-	Err    error
-	Output string // the last lines of the output
-}
-
-func (f *Failure) Error() string {
-	step := "commit"
-	if f.Fence > 0 {
-		step = fmt.Sprintf("fence %d", f.Fence)
-	}
-	return fmt.Sprintf("%s (plan line %d): %s: %v", f.Task.Title, f.Line, step, f.Err)
-}
-
-func (f *Failure) Unwrap() error { return f.Err }
 
 // Run carries out the plan. If it is started again after an interruption it continues after the last committed task. It
 // also writes every error but the end of ctx to the exchange directory, completely or not at all.
@@ -62,69 +40,56 @@ func Run(ctx context.Context, o Options) error {
 	if err := os.Remove(words); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("script: %w", err) // an earlier run's message would end the wait for this one
 	}
-	err := run(ctx, o)
+	said, err := run(ctx, o)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if werr := whole.Write(words, []byte(report(err)), 0o600); werr != nil {
+	text := fmt.Sprintf("%v\n", err)
+	if said != "" {
+		text += fmt.Sprintf("\nThe last lines of output:\n\n%s\n", strings.TrimRight(said, "\n"))
+	}
+	if werr := whole.Write(words, []byte(text), 0o600); werr != nil {
 		return errors.Join(err, fmt.Errorf("script: %w", werr))
 	}
 	return err
 }
 
-func run(ctx context.Context, o Options) error {
-	tasks, err := load(o)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "cco-script-")
-	if err != nil {
-		return fmt.Errorf("script: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := openStreams(o.Out, o.Err)
-	if err != nil {
-		return fmt.Errorf("script: %w", err)
-	}
-	// This is named like the plan, because bash begins its complaints with this name.
-	r := &runner{o: o, streams: s, file: filepath.Join(dir, filepath.Base(o.Plan))}
-	err = r.tasks(ctx, tasks)
-	s.close()
-	if f, ok := errors.AsType[*Failure](err); ok {
-		f.Output = s.tail()
-	}
-	return err
-}
-
-func load(o Options) ([]Task, error) {
+// run also gives the last lines of output of a task that failed.
+func run(ctx context.Context, o Options) (said string, err error) {
 	name := o.Plan
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(o.Workspace, name)
 	}
-	f, err := os.Open(name)
+	plan, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
+		return "", fmt.Errorf("read plan: %w", err)
 	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
+	tasks, err := Parse(plan)
 	if err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
+		return "", fmt.Errorf("read plan %s: %w", o.Plan, err)
 	}
-	if len(data) > maxPlan {
-		return nil, fmt.Errorf("read plan: %s is larger than %d bytes", o.Plan, maxPlan)
-	}
-	tasks, err := Parse(data)
+	dir, err := os.MkdirTemp("", "cco-script-")
 	if err != nil {
-		return nil, fmt.Errorf("read plan %s: %w", o.Plan, err)
+		return "", fmt.Errorf("script: %w", err)
 	}
-	return tasks, nil
+	defer func() { _ = os.RemoveAll(dir) }()
+	s := &streams{last: proc.Tail{Max: tailBytes}}
+	out, err := s.open(o.Out)
+	if err == nil {
+		// The file is named like the plan, because bash begins its complaints with this name.
+		r := &runner{o: o, out: out, file: filepath.Join(dir, filepath.Base(o.Plan))}
+		if r.err, err = s.open(o.Err); err == nil {
+			err = r.tasks(ctx, tasks)
+		}
+	}
+	s.close()
+	return s.tail(), err
 }
 
 type runner struct {
-	o       Options
-	streams *streams
-	file    string // the fence that runs
-	at      string // the commit that is checked out
+	o        Options
+	out, err io.Writer
+	file     string // the fence that runs
 }
 
 func (r *runner) tasks(ctx context.Context, tasks []Task) error {
@@ -149,9 +114,10 @@ func (r *runner) tasks(ctx context.Context, tasks []Task) error {
 
 func (r *runner) task(ctx context.Context, t Task) error {
 	r.say("%s", t.Title)
+	before := r.head(ctx)
 	for i, f := range t.Fences {
 		if err := r.fence(ctx, f); err != nil {
-			return &Failure{Task: t, Fence: i + 1, Line: f.Line, Err: err}
+			return fmt.Errorf("%s (plan line %d): fence %d: %w", t.Title, f.Line, i+1, err)
 		}
 	}
 	if r.o.Leave {
@@ -159,15 +125,13 @@ func (r *runner) task(ctx context.Context, t Task) error {
 	}
 	commit, err := r.commit(ctx, t)
 	if err != nil {
-		return &Failure{Task: t, Line: t.Line, Err: err}
+		return fmt.Errorf("%s (plan line %d): commit: %w", t.Title, t.Line, err)
 	}
-	before := r.at
-	r.at = r.head(ctx)
-	switch {
+	switch now := r.head(ctx); {
 	case commit:
-		r.say("%s: committed %.12s", t.Title, r.at)
-	case r.at != before:
-		r.say("%s: committed by itself, now at %.12s", t.Title, r.at)
+		r.say("%s: committed %.12s", t.Title, now)
+	case now != before:
+		r.say("%s: committed by itself, now at %.12s", t.Title, now)
 	default:
 		r.say("%s: nothing changed", t.Title)
 	}
@@ -175,55 +139,24 @@ func (r *runner) task(ctx context.Context, t Task) error {
 }
 
 // fence runs shell from a file, so that its standard input is empty and its length unlimited. Empty lines stand for the
-// text before it in the plan, so that bash reports the plan's own line numbers.
+// text before it in the plan, so that bash reports the plan's own line numbers. It waits for the shell, not for
+// background processes: the box ends with the session, and a later fence may need a server that an earlier one has
+// started.
 func (r *runner) fence(ctx context.Context, f Fence) error {
 	shell := strings.Repeat("\n", f.Line-1) + f.Script
 	if err := os.WriteFile(r.file, []byte(shell), 0o600); err != nil {
 		return err
 	}
-	return how(r.start(ctx, proc.Cmd{Argv: []string{"bash", "-e", r.file}}))
-}
-
-// start runs a program on the streams. It waits for the program, not for background processes: the box ends with the
-// session, and a later fence may need a server that an earlier one has started.
-func (r *runner) start(ctx context.Context, c proc.Cmd) error {
-	c.Dir, c.Env = r.o.Workspace, r.o.Env
-	c.Stdout, c.Stderr = r.streams.out.w, r.streams.err.w
-	c.Grace = 5 * time.Second
-	return proc.Run(ctx, c)
-}
-
-// how leaves out the argv of a fence, which helps nobody.
-func how(err error) error {
-	e, ok := errors.AsType[*proc.ExitError](err)
-	if !ok {
-		return err
+	err := proc.Run(ctx, proc.Cmd{Argv: []string{"bash", "-e", r.file}, Dir: r.o.Workspace, Env: r.o.Env, Stdout: r.out,
+		Stderr: r.err, Grace: 5 * time.Second})
+	if e, ok := errors.AsType[*proc.ExitError](err); ok {
+		e.Argv = nil // it helps nobody
+		return errors.New(strings.TrimPrefix(e.Error(), ": "))
 	}
-	if e.Signal != 0 {
-		return &exit{e, "killed by " + e.Signal.String()}
-	}
-	return &exit{e, fmt.Sprintf("exit status %d", e.Code)}
+	return err
 }
-
-type exit struct {
-	err  *proc.ExitError
-	text string
-}
-
-func (e *exit) Error() string { return e.text }
-func (e *exit) Unwrap() error { return e.err }
 
 func (r *runner) say(format string, args ...any) {
 	// This uses the same pipe as the fences' output, so that the order is kept.
-	_, _ = fmt.Fprintf(r.streams.out.w, event.AsideMark+format+"\n", args...)
-}
-
-// report is the text of error.txt.
-func report(err error) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v\n", err)
-	if f, ok := errors.AsType[*Failure](err); ok && f.Output != "" {
-		fmt.Fprintf(&b, "\nThe last lines of output:\n\n%s\n", strings.TrimRight(f.Output, "\n"))
-	}
-	return b.String()
+	_, _ = fmt.Fprintf(r.out, event.AsideMark+format+"\n", args...)
 }

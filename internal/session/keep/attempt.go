@@ -1,21 +1,20 @@
 package keep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
-	"github.com/cco-dev/cco/internal/inside"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
@@ -38,8 +37,9 @@ type attempt struct {
 type hearing struct {
 	mu      sync.Mutex
 	decoder event.Decoder
-	started bool // it has a conversation
-	moved   bool // it has done something: the next failure counts as the first
+	started bool        // it has a conversation
+	moved   bool        // it has done something: the next failure counts as the first
+	stirred atomic.Bool // since somebody looked
 }
 
 // attempt starts the agent's program and says how it ended.
@@ -60,13 +60,11 @@ func (r *run) attempt(ctx context.Context) ending {
 	switch { // before anything ran that could be ended
 	case limit.Limit != "":
 		return ending{Ran: true, Err: errSpent, Limit: limit}
-	case r.total.rang():
+	case r.clocks.total > 0 && r.clocks.worked >= r.clocks.total:
 		return ending{Ran: true, Err: errTimedOut, TimedOut: true}
 	}
-	r.idle.again()
-	r.idle.run()
-	defer r.idle.hold()
-	watched := a.watchQuestions(ctx)
+	r.clocks.silent = 0
+	watched := a.watch(ctx)
 	var fin event.Finished
 	var err error
 	if r.order.Interactive {
@@ -161,7 +159,7 @@ func readLines(r io.Reader, each func(line []byte)) {
 }
 
 func (a *attempt) line(line []byte) {
-	a.idle.again()
+	a.heard.stirred.Store(true)
 	a.heard.mu.Lock()
 	defer a.heard.mu.Unlock()
 	events := a.heard.decoder.Line(line)
@@ -182,7 +180,7 @@ func (a *attempt) errLine(line []byte) {
 	// Other output of an agent that has events is for its makers.
 	a.transcript.AddLine(session.KindErr, line, a.agent.Provider() != "")
 	for _, e := range a.heard.decoder.ErrLine(line) {
-		a.idle.again()
+		a.heard.stirred.Store(true)
 		e = a.doorman.explain(e)
 		a.transcript.AddEvent(e)
 		a.event(e)
@@ -198,7 +196,7 @@ func (a *attempt) event(e event.Event) {
 	switch e.Kind {
 	case event.KindStarted:
 		a.heard.started = true
-		a.recordConversation(e.Session)
+		a.recordConversation(e.Session, nil)
 		a.shares.named(e.Model)
 	case event.KindToolResult, event.KindDenied:
 		a.heard.moved = true
@@ -218,14 +216,22 @@ func (a *attempt) event(e event.Event) {
 	}
 }
 
-// recordConversation keeps the name of the conversation from its beginning: it is needed to go on after a crash.
-func (a *attempt) recordConversation(name string) {
-	if name == "" || name == a.rec.CLISession || len(name) > maxName {
+// recordConversation keeps the name of the conversation from its beginning: it is needed to go on after a crash. Total
+// is the CLI's count at an attempt's end. Only what could be resumed is lost with it.
+func (a *attempt) recordConversation(name string, total *event.Usage) {
+	if name == "" || len(name) > maxName {
+		name = a.rec.CLISession
+	}
+	if name == a.rec.CLISession && total == nil {
 		return
 	}
 	a.rec.CLISession = name
-	_, _ = a.Store.UpdateSession(context.Background(), a.rec.ID, func(v *store.Session) error { // tried again at the end
+	_, _ = a.Store.UpdateSession(context.Background(), a.rec.ID, func(v *store.Session) error {
 		v.CLISession = name
+		if total != nil {
+			data, _ := json.Marshal(total) // "" is none
+			v.CLITotal = string(data)
+		}
 		return nil
 	})
 }
@@ -277,29 +283,17 @@ func (a *attempt) dropTimers() {
 // recordAttempt records what the next attempt or run needs.
 func (a *attempt) recordAttempt(ctx context.Context, fin event.Finished) {
 	if a.order.Interactive {
-		a.meter.check() // a person may have left before the clock's last check
+		a.meter.check() // a person may have left before the last look
 	} else {
 		a.meter.count(fin.Usage)
 	}
 	a.meter.nextAttempt()
+	_ = a.meter.write(context.WithoutCancel(ctx)) // tried again at the end of the run
 	if a.heard.moved {
 		a.tried.Failures = 0
 	}
 	a.before = fin.Total
-	name := fin.Session
-	if len(name) > maxName || name == "" {
-		name = a.rec.CLISession
-	}
-	total, err := json.Marshal(fin.Total)
-	if err != nil {
-		total = nil
-	}
-	a.rec.CLISession = name
-	// only what could be resumed is lost
-	_, _ = a.Store.UpdateSession(context.WithoutCancel(ctx), a.rec.ID, func(v *store.Session) error {
-		v.CLISession, v.CLITotal = name, string(total)
-		return nil
-	})
+	a.recordConversation(fin.Session, &fin.Total)
 }
 
 // ending says how the attempt went.
@@ -320,7 +314,7 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errIdle):
-		end.Idle, end.Err = a.idle.limit, cause
+		end.Idle, end.Err = a.clocks.idle, cause
 	case errors.Is(cause, errTimedOut):
 		end.TimedOut, end.Err = true, cause
 	case errors.Is(cause, errSpent), errors.Is(cause, errAsked):
@@ -342,20 +336,13 @@ func (a *attempt) ending(ctx context.Context, fin event.Finished, err error) end
 // resumable says whether the agent can be called again with an answer.
 func (a *attempt) resumable() bool { return a.agent.Provider() != "" && !a.order.Interactive }
 
-// question is the agent's question: in its stream, or in the file that its instructions name.
+// question is the agent's question: in its stream, or in the file that its instructions name, which goes.
 func (a *attempt) question(asked string) string {
-	path := filepath.Join(a.Exchange(a.rec.ID), inside.QuestionFile)
 	asked = session.CleanLines(asked)
-	if _, err := os.Lstat(path); err != nil {
+	text, asks := a.readQuestion()
+	if !asks {
 		return asked
 	}
-	data, err := a.ReadOut(a.rec.ID, inside.QuestionFile, session.MaxQuestion)
-	_ = tree.Remove(path)
-	if text := session.CleanLines(string(data)); err == nil && text != "" && asked == "" {
-		return text
-	}
-	if asked == "" {
-		return "(it can't be read)"
-	}
-	return asked
+	_ = tree.Remove(a.questionFile())
+	return cmp.Or(asked, text, "(it can't be read)")
 }

@@ -26,7 +26,7 @@ func TestStandardErrorIsHeardAsItIsWrittenDown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "transcript.jsonl")
 	to := must.Get(session.OpenTranscript(path, time.Now))(t)
 	claude := must.Get(agent.Find("claude"))(t)
-	a := &attempt{run: &run{keeper: &keeper{transcript: to}, agent: claude, idle: &stopwatch{}}}
+	a := &attempt{run: &run{keeper: &keeper{transcript: to, agent: claude}}}
 	a.heard.decoder = denials{}
 	readLines(strings.NewReader("one\ntwo\r\nno end"), a.errLine)
 	must.Do(t, to.Close())

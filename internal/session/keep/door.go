@@ -2,7 +2,6 @@ package keep
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync"
@@ -124,13 +123,7 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits, b broker.Bu
 		return nil, err
 	}
 	c.Session, c.Limits, c.Budget, c.Now = k.rec.ID, limits, b, k.Now
-	a, err := k.Agents.Find(k.rec.Agent)
-	if err != nil {
-		return nil, err
-	}
-	k.doorman = doorman{box: k.box.Name, session: k.rec.ID, agent: a.Row, tell: func(kind session.Kind, words string) {
-		k.transcript.Add(kind, words)
-	}}
+	k.doorman = doorman{box: k.box.Name, session: k.rec.ID, agent: k.agent.Row, tell: k.transcript.Add}
 	c.Record = func(e broker.Entry) {
 		k.doorman.entry(e)
 		k.mu.Lock()
@@ -139,12 +132,4 @@ func (k *keeper) openDoor(ctx context.Context, limits broker.Limits, b broker.Bu
 	}
 	c.Dir, c.Inside, c.Log = k.Exchange(k.rec.ID), k.place.Exchange, k.NetFile(k.rec.ID)
 	return door.Open(ctx, c)
-}
-
-// newUUID is a random one, for CLIs that let us choose the name of their conversation.
-func newUUID() string {
-	b := make([]byte, 16)
-	_, _ = rand.Read(b)
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -52,7 +52,8 @@ func (k *keeper) guard() (guarded, error) {
 	hook := settings.Hook{Guard: k.place.Guard, Policy: file.Path, Name: "cco-guard-" + k.NewID(),
 		Turns: k.order.Interactive}
 	for _, f := range append(settings.Managed(agent.Hooks(), hook), file) {
-		g.etc = append(g.etc, box.File{Path: strings.TrimPrefix(f.Path, "/etc/"), Data: f.Data, Mode: f.Mode})
+		f.Path = strings.TrimPrefix(f.Path, "/etc/")
+		g.etc = append(g.etc, f)
 	}
 	return g, nil
 }

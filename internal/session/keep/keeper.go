@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/box"
 	"github.com/cco-dev/cco/internal/proc"
 	"github.com/cco-dev/cco/internal/session"
@@ -32,6 +33,7 @@ type keeper struct {
 	box   *box.Box
 	drv   box.Driver
 	place box.Place
+	agent agent.Adapter
 
 	program string // the agent's, "" to look for it on the box's PATH
 	binds   []box.Bind
@@ -41,6 +43,8 @@ type keeper struct {
 	stopping   chan struct{}      // closed when a person asks the agent to end
 	kill       context.CancelFunc // ends the agent
 	doorman    doorman
+	listener   net.Listener
+	clients    sync.WaitGroup // those who talk at it
 
 	mu      sync.Mutex // of all that follows, here and in the run and its attempts
 	pty     *term.Pty
@@ -64,27 +68,26 @@ func Run(ctx context.Context, s *session.Service, id string, listener net.Listen
 	if err != nil {
 		return err
 	}
-	k := &keeper{Service: s, transcript: t, signals: make(chan syscall.Signal, 4),
-		stopping: make(chan struct{})}
+	k := &keeper{Service: s, transcript: t, signals: make(chan syscall.Signal, 4), stopping: make(chan struct{}),
+		listener: listener}
 	agentCtx, kill := context.WithCancel(ctx)
 	defer kill()
 	k.kill = kill
-	wire := &line{transcript: t, handle: k.handle, gone: k.gone, listener: listener}
-	wire.serve()
+	k.serve()
 
 	end := k.work(agentCtx, id)
 	// The record is written even after a signal: the session has ended either way.
 	rec, err := k.finish(context.WithoutCancel(ctx), id, end)
 	t.Add(session.KindEnd, string(rec.State))
 	err = errors.Join(err, t.Close())
-	wire.close(session.FollowTime)
+	k.hangUp(session.FollowTime)
 	_ = os.Remove(s.Socket(id))
 	_ = lock.Close()
+	tell := k.order.OnDone
 	if rec.State == store.Waiting {
-		k.notify(context.WithoutCancel(ctx), rec, k.order.OnWaiting)
-		return err
+		tell = k.order.OnWaiting
 	}
-	k.notify(context.WithoutCancel(ctx), rec, k.order.OnDone)
+	k.notify(context.WithoutCancel(ctx), rec, tell)
 	return err
 }
 
@@ -145,6 +148,9 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 	if k.box, k.drv, err = k.Boxes.Find(k.rec.Box); err != nil {
 		return err
 	}
+	if k.agent, err = k.Agents.Find(k.rec.Agent); err != nil {
+		return err
+	}
 	if err = k.drv.Halt(ctx, k.box, id); err != nil {
 		return fmt.Errorf("end what an earlier run left: %w", err)
 	}
@@ -161,15 +167,14 @@ func (k *keeper) begin(ctx context.Context, id string) (err error) {
 }
 
 // lookForAgent says what to install before anything runs, instead of failing with "not found" in the box.
-func (k *keeper) lookForAgent(ctx context.Context) error {
-	a, err := k.Agents.Find(k.rec.Agent)
-	if err != nil || a.Binary() == "" {
+func (k *keeper) lookForAgent(ctx context.Context) (err error) {
+	if k.agent.Binary() == "" {
+		return nil
+	}
+	if k.program, k.binds, err = k.FindProgram(ctx, k.agent, k.box, k.drv); err != nil || k.program != "" {
 		return err
 	}
-	if k.program, k.binds, err = k.FindProgram(ctx, a, k.box, k.drv); err != nil || k.program != "" {
-		return err
-	}
-	return session.LookFor(ctx, a, k.box, k.drv, k.rec.ID)
+	return session.LookFor(ctx, k.agent, k.box, k.drv, k.rec.ID)
 }
 
 func (k *keeper) onTerminal(ctx context.Context, e box.Exec) error {

@@ -3,16 +3,12 @@ package keep
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/broker"
 	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/store"
 )
-
-// keepSpend is the interval at which the spend is recorded: a killed keeper loses that much, and the request under way.
-const keepSpend = time.Second
 
 // meter adds up what a run spends, records it, and reports when a limit is reached.
 type meter struct {
@@ -80,13 +76,16 @@ func (m *meter) check() {
 	}
 }
 
-// write records what was spent since its last call.
+// write records what was spent since its last call, if anything was.
 func (m *meter) write(ctx context.Context) error {
 	m.mu.Lock()
 	total := m.total()
-	more := total.Sub(m.kept)
+	kept := m.kept
 	m.mu.Unlock()
-	today, err := m.keep(ctx, more)
+	if total == kept {
+		return nil
+	}
+	today, err := m.keep(ctx, total.Sub(kept))
 	if err != nil {
 		return err
 	}
@@ -102,31 +101,4 @@ func (m *meter) written() store.Spend {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kept
-}
-
-// run writes while something is spent, until it is stopped, and then once more. It goes on when the context ends: a
-// request under way then must still be counted.
-func (m *meter) run(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(keepSpend)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				_ = m.write(context.WithoutCancel(ctx))
-				return
-			case <-tick.C:
-			}
-			m.mu.Lock()
-			changed := m.total() != m.kept
-			m.mu.Unlock()
-			if changed {
-				_ = m.write(ctx) // tried again at the next tick
-			}
-		}
-	}()
-	return func() { cancel(); <-done }
 }

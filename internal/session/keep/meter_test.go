@@ -3,9 +3,7 @@ package keep
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cco-dev/cco/internal/agent/event"
@@ -56,29 +54,6 @@ func TestAMeterBelievesTheLargerCount(t *testing.T) {
 	m.count(event.Usage{Input: 9000, Cost: 2})
 	if len(said) != 1 || !strings.HasPrefix(said[0], "limits.day_cost") {
 		t.Errorf("said %q", said)
-	}
-}
-
-// Guards against money that is forgotten because requests are counted only when they are cut off at the end.
-func TestAMeterCountsUntilItIsStopped(t *testing.T) {
-	t.Parallel()
-	var spent, kept atomic.Int64
-	m := &meter{
-		door: func() broker.Spend { return broker.Spend{Input: spent.Load()} },
-		keep: func(_ context.Context, more store.Spend) (store.Spend, error) {
-			kept.Add(more.Input)
-			return store.Spend{}, nil
-		},
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	stop := m.run(ctx)
-	cancel()
-	for range 100 { // let who would end with the context do so
-		runtime.Gosched()
-	}
-	spent.Store(7)
-	if stop(); kept.Load() != 7 {
-		t.Errorf("%d of 7 tokens are kept", kept.Load())
 	}
 }
 

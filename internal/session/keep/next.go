@@ -8,57 +8,45 @@ import (
 	"github.com/cco-dev/cco/internal/session"
 )
 
-// patience says how often and how long a run waits for a model that fails for the time being.
-type patience struct {
-	NoResume bool
-	Tries    int           // failures in a row, without anything done between them
-	Wait     time.Duration // of one run, in all; 0 is none
-}
-
 // history is how often and how long this run has waited so far.
 type history struct {
 	Failures int // in a row
 	Waited   time.Duration
 }
 
-// The waits between attempts: they double from the first to the longest. The agents' CLIs have tried for minutes
-// before.
+// maxTries is how often in a row a model may fail, without anything done between, before somebody has to look.
+const maxTries = 5
+
 const (
-	firstWait   = 5 * time.Second
-	longestWait = 10 * time.Minute
+	// firstWait is the wait after the first failure, which doubles with each. The agents' CLIs have tried for minutes
+	// before.
+	firstWait = 5 * time.Second
 	// resetSlack is added to the time at which a limit is said to reset: clocks differ.
 	resetSlack = 5 * time.Second
 )
 
-// verdict is what to do after an attempt.
-type verdict struct {
-	Resume bool
-	Wait   time.Duration
-	Until  time.Time
-	Why    string // why it waits, or why it doesn't although it could
-}
-
-// next decides what follows an attempt that ended by itself. Jitter is from 0 to 1: many sessions must not come back at
-// once.
-func next(f event.Finished, h history, p patience, now time.Time, jitter float64) verdict {
+// next says how long to wait before the next attempt, after one that ended by itself, and why; or, if it is 0, why
+// there is none although there could be. One run waits for most in all. Jitter is from 0 to 1: many sessions must not
+// come back at once.
+func next(f event.Finished, h history, noResume bool, most time.Duration, now time.Time, jitter float64) (time.Duration,
+	string) {
 	switch {
 	case f.Outcome == event.OK || f.Asked || !f.Transient:
-		return verdict{}
-	case p.NoResume:
-		return verdict{Why: "not tried again (--no-resume)"}
-	case h.Failures >= p.Tries:
-		return verdict{Why: fmt.Sprintf("tried %d times in a row", p.Tries)}
+		return 0, ""
+	case noResume:
+		return 0, "not tried again (--no-resume)"
+	case h.Failures >= maxTries:
+		return 0, fmt.Sprintf("tried %d times in a row", maxTries)
 	}
-	wait := min(firstWait<<min(h.Failures, 16), longestWait)
+	wait := firstWait << h.Failures
 	wait += time.Duration(jitter * float64(wait) / 2)
 	if reset := f.ResetAt.Sub(now); !f.ResetAt.IsZero() && reset > 0 {
 		wait = reset + resetSlack + time.Duration(jitter*float64(resetSlack))
 	}
-	if h.Waited+wait > p.Wait {
-		return verdict{Why: fmt.Sprintf("it would have to wait until %s, and push.max_wait is %s",
-			clockTime(now.Add(wait), now), p.Wait)}
+	if h.Waited+wait > most {
+		return 0, fmt.Sprintf("it would have to wait until %s, and push.max_wait is %s", clockTime(now.Add(wait), now), most)
 	}
-	return verdict{Resume: true, Wait: wait, Until: now.Add(wait), Why: session.FirstLine(f.Error)}
+	return wait, session.FirstLine(f.Error)
 }
 
 // clockTime is a time as a person says it: the day only if it is another.

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/agent/event"
 	"github.com/cco-dev/cco/internal/box"
@@ -24,15 +26,12 @@ import (
 // run is an agent at work: one attempt after the other, as long as the last one failed for a reason that passes.
 type run struct {
 	*keeper
-	agent  agent.Adapter
 	guard  guarded
 	task   agent.Task
-	binds  []box.Bind
 	door   *door.Door
 	meter  *meter
 	shares *shares
-	idle   *stopwatch
-	total  *stopwatch
+	clocks clocks
 	tried  history
 
 	before event.Usage // what the CLI had counted before the present attempt
@@ -52,34 +51,26 @@ func (k *keeper) runAgent(ctx context.Context) ending {
 		return ending{Err: err}
 	}
 	defer r.sayEstimate()
-	defer r.meter.run(ctx)()
+	defer func() { _ = r.meter.write(context.WithoutCancel(ctx)) }() // requests that were under way are counted, too
 	defer k.receiveDenials(ctx)()
 	defer r.door.Close() // before the meter's last look: a request that is cut off costs too
-	r.total.run()
-	defer r.total.hold()
 	for {
 		end := r.attempt(ctx)
 		if r.lostConversation(end) {
 			continue
 		}
-		v := next(end.Finished, r.tried, r.patience(), time.Now(), rand.Float64()) //nolint:gosec // it spreads tries
-		if !v.Resume || end.decided() {
-			end.Why = v.Why
+		wait, why := next(end.Finished, r.tried, k.order.NoResume, k.order.MaxWait, time.Now(),
+			rand.Float64()) //nolint:gosec // it spreads tries
+		if wait == 0 || end.decided() {
+			end.Why = why
 			return end
 		}
-		if cut, ok := r.pause(ctx, v); !ok {
+		if cut, ok := r.pause(ctx, wait, why); !ok {
 			return cut
 		}
 		r.resume(end.Finished.Session)
 	}
 }
-
-func (k *keeper) patience() patience {
-	return patience{NoResume: k.order.NoResume, Tries: maxTries, Wait: k.order.MaxWait}
-}
-
-// maxTries is how often in a row a model may fail before somebody has to look.
-const maxTries = 5
 
 // decided says that cco or a person ended the attempt on purpose, even if the agent reports something else.
 func (e ending) decided() bool {
@@ -88,14 +79,11 @@ func (e ending) decided() bool {
 }
 
 func (k *keeper) newRun(ctx context.Context) (*run, error) {
-	r := &run{keeper: k}
-	var err error
-	if r.agent, err = k.Agents.Find(k.rec.Agent); err != nil {
+	policy, err := k.guard()
+	if err != nil {
 		return nil, err
 	}
-	if r.guard, err = k.guard(); err != nil {
-		return nil, err
-	}
+	r := &run{keeper: k, guard: policy}
 	limits := k.order.Limits
 	if r.agent.Provider() == "" {
 		limits = session.Limits{} // it asks no model
@@ -113,18 +101,15 @@ func (k *keeper) newRun(ctx context.Context) (*run, error) {
 	}
 	r.shares = &shares{door: r.door.Models, main: k.rec.Model}
 	// On a terminal somebody is there to see that nothing happens.
-	idle := k.order.IdleTimeout
+	r.clocks = clocks{total: k.order.Timeout, idle: k.order.IdleTimeout}
 	if k.order.Interactive {
-		idle = 0
+		r.clocks.idle = 0
 	}
-	r.idle = &stopwatch{limit: idle, expired: func() { r.stop(errIdle) }}
-	r.total = &stopwatch{limit: k.order.Timeout, expired: func() { r.stop(errTimedOut) }}
-	r.binds = k.binds
 	r.task = agent.Task{
 		Plan: k.planPath(), Session: k.rec.ID, Model: k.rec.Model, Workspace: k.place.Workspace, Exchange: k.place.Exchange,
 		Home: k.place.Home, State: k.place.Home, Tool: k.place.Tool, Interactive: k.order.Interactive, Rules: r.guard.rules,
-		Program: k.program, Door: r.door.Address(), Token: r.door.Token(), Prompt: k.order.Prompt, NewSession: newUUID(),
-		Servers: k.order.Servers,
+		Program: k.program, Door: r.door.Address(), Token: r.door.Token(), Prompt: k.order.Prompt,
+		NewSession: uuid.NewString(), Servers: k.order.Servers,
 	}
 	if k.order.Again && k.rec.CLISession != "" && !k.order.Fresh {
 		r.task.Resume, r.task.NewSession = k.rec.CLISession, ""
@@ -153,15 +138,11 @@ func (k *keeper) planPath() string {
 
 // exec is the program to run for the present task.
 func (r *run) exec(cmd agent.Command) box.Exec {
-	e := box.Exec{
+	return box.Exec{
 		Session: r.rec.ID, Argv: cmd.Argv, Env: slices.Concat(cmd.Env, r.guard.env, r.order.Env), Dir: r.place.Workspace,
-		Repo: r.rec.RepoKey, Signals: r.signals, Etc: r.guard.etc, Binds: r.binds, View: r.order.View, Report: r.step,
-		Way: r.door.Way(),
+		Repo: r.rec.RepoKey, Signals: r.signals, Etc: slices.Concat(r.guard.etc, cmd.Etc), Binds: r.binds,
+		View: r.order.View, Report: r.step, Way: r.door.Way(),
 	}
-	for _, f := range cmd.Etc {
-		e.Etc = append(e.Etc, box.File{Path: f.Path, Data: f.Data, Mode: f.Mode})
-	}
-	return e
 }
 
 // furnish puts the files that the agent's program needs where it looks for them.
@@ -169,11 +150,7 @@ func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 	if len(cmd.Home) == 0 {
 		return nil
 	}
-	f := inside.Furniture{Dir: r.place.Home}
-	for _, h := range cmd.Home {
-		f.Files = append(f.Files, inside.FurnishedFile{Path: h.Path, Data: h.Data, Mode: h.Mode})
-	}
-	job, err := json.Marshal(f)
+	job, err := json.Marshal(inside.Furniture{Dir: r.place.Home, Files: cmd.Home})
 	if err != nil {
 		return err
 	}
@@ -185,17 +162,15 @@ func (r *run) furnish(ctx context.Context, cmd agent.Command) error {
 	return nil
 }
 
-// pause waits before the next attempt, with the clocks held. If it is cut short, it says how the run ends.
-func (r *run) pause(ctx context.Context, v verdict) (cut ending, ok bool) {
+// pause waits before the next attempt. If it is cut short, it says how the run ends.
+func (r *run) pause(ctx context.Context, wait time.Duration, why string) (cut ending, ok bool) {
 	r.tried.Failures++
-	r.tried.Waited += v.Wait
-	words := fmt.Sprintf("waiting until %s: %s; %s of %d", clockTime(v.Until, time.Now()), v.Why,
-		nth(r.tried.Failures), maxTries)
+	r.tried.Waited += wait
+	words := fmt.Sprintf("waiting until %s: %s; failure %d of %d", clockTime(time.Now().Add(wait), time.Now()), why,
+		r.tried.Failures, maxTries)
 	r.step("%s", words)
 	r.recordReason(ctx, words)
-	r.total.hold()
-	defer r.total.run()
-	over := time.NewTimer(v.Wait)
+	over := time.NewTimer(wait)
 	defer over.Stop()
 	select {
 	case <-over.C:
@@ -225,7 +200,7 @@ func (r *run) resume(conversation string) {
 		conversation = r.task.Resume
 	}
 	if conversation == "" {
-		r.task.NewSession = newUUID() // it never got as far as a conversation
+		r.task.NewSession = uuid.NewString() // it never got as far as a conversation
 		return
 	}
 	r.task.Resume, r.task.NewSession, r.task.Prompt = conversation, "", session.ContinuePrompt
@@ -238,7 +213,7 @@ func (r *run) lostConversation(end ending) bool {
 		return false
 	}
 	r.step("%s no longer has its conversation, so it begins a new one in the same workspace", r.agent.Name())
-	r.task.Resume, r.task.NewSession, r.before = "", newUUID(), event.Usage{}
+	r.task.Resume, r.task.NewSession, r.before = "", uuid.NewString(), event.Usage{}
 	if r.task.Prompt == session.ContinuePrompt {
 		r.task.Prompt = ""
 	} else if r.task.Prompt != "" {
@@ -273,15 +248,6 @@ func (r *run) sayEstimate() {
 	}
 }
 
-// stop ends the attempt that is under way.
-func (r *run) stop(cause error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.now != nil {
-		r.now.cancel(cause)
-	}
-}
-
 // interrupt asks the agent's program to end, as a person at its terminal would. The caller holds the mutex.
 func (k *keeper) interrupt() {
 	if k.pty != nil {
@@ -292,18 +258,6 @@ func (k *keeper) interrupt() {
 	case k.signals <- syscall.SIGINT:
 	default: // it has enough of them already
 	}
-}
-
-func nth(n int) string {
-	switch n {
-	case 1:
-		return "1st"
-	case 2:
-		return "2nd"
-	case 3:
-		return "3rd"
-	}
-	return fmt.Sprintf("%dth", n)
 }
 
 // The ways in which cco ends an attempt.

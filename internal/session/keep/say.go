@@ -39,8 +39,7 @@ func (k *keeper) listens() bool {
 	if k.pty == nil || k.closing {
 		return false
 	}
-	a, err := k.Agents.Find(k.rec.Agent)
-	return k.sits() || err == nil && a.Row.Steered && (k.turns.seen != nil || !k.rest.last.Time.IsZero())
+	return k.sits() || k.agent.Row.Steered && (k.turns.seen != nil || !k.rest.last.Time.IsZero())
 }
 
 // typeSaid types the first of what waits to be said, as a terminal pastes it. The rest follows at the next look or

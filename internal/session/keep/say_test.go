@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cco-dev/cco/internal/agent"
 	"github.com/cco-dev/cco/internal/broker"
+	"github.com/cco-dev/cco/internal/must"
 	"github.com/cco-dev/cco/internal/session"
-	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/term"
 )
 
@@ -14,12 +15,12 @@ import (
 // they are lost; and against words that wait for the next turn of one that can.
 func TestWhatIsSaidIsTypedWhereTheAgentListens(t *testing.T) {
 	t.Parallel()
-	for agent, steered := range map[string]bool{"claude": true, "codex": true, "gemini": false, "opencode": false} {
-		k := &keeper{Service: &session.Service{}, rec: store.Session{Agent: agent}}
+	for name, steered := range map[string]bool{"claude": true, "codex": true, "gemini": false, "opencode": false} {
+		k := &keeper{agent: must.Get(agent.Find(name))(t)}
 		says := func(when string, want bool) {
 			t.Helper()
 			if got := k.listens(); got != want {
-				t.Errorf("%s %s: it listens: %v", agent, when, got)
+				t.Errorf("%s %s: it listens: %v", name, when, got)
 			}
 		}
 		says("without a terminal", false)
@@ -34,11 +35,11 @@ func TestWhatIsSaidIsTypedWhereTheAgentListens(t *testing.T) {
 		k.asks, k.closing = false, true
 		says("that was asked to leave", false)
 	}
-	k := &keeper{Service: &session.Service{}, rec: store.Session{Agent: "codex"}, pty: &term.Pty{}}
+	k := &keeper{agent: must.Get(agent.Find("codex"))(t), pty: &term.Pty{}}
 	if k.rest.last = (broker.Entry{Time: time.Unix(1, 0)}); !k.listens() {
 		t.Error("an agent without a hook that has asked its model is taken for one that is starting")
 	}
-	k.rec.Agent, k.pty = "gemini", nil
+	k.pty = nil
 	if answer := k.say([]byte("x")); answer != session.SaidLater || len(k.said) != 1 {
 		t.Errorf("%q, and %d words wait", answer, len(k.said))
 	}

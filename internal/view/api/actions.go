@@ -17,6 +17,8 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
+	"github.com/cco-dev/cco/internal/session/keeping"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/unit"
 )
@@ -94,7 +96,7 @@ func sayWords(ctx context.Context, j *job, in Words) error {
 
 // later is `cco attention --later`.
 func later(ctx context.Context, j *job, _ Seen) error {
-	id, err := j.sessions.Looking().Later(ctx, j.id)
+	id, err := attention.Of(j.sessions).Later(ctx, j.id)
 	return j.did(err, "%s is hidden until something changes", id)
 }
 
@@ -107,12 +109,12 @@ func discard(ctx context.Context, j *job, _ Seen) error {
 	if err != nil {
 		return err
 	}
-	free, kept, err := j.sessions.Keeping().Remains(ctx, session.PruneOptions{IDs: []string{j.id}, Force: true})
+	free, kept, err := keeping.Of(j.sessions).Remains(ctx, keeping.PruneOptions{IDs: []string{j.id}, Force: true})
 	if len(kept) > 0 {
 		err = &session.StateError{ID: j.id, State: v.State, Why: kept[0].Why}
 	}
 	if err == nil {
-		_, err = j.sessions.Keeping().Prune(ctx, free)
+		_, err = keeping.Of(j.sessions).Prune(ctx, free)
 	}
 	return j.did(err, "session %s is thrown away; `cco box restore %[1]s` brings it back", j.id)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/box/verify"
 	"github.com/cco-dev/cco/internal/must"
-	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -111,7 +111,7 @@ func TestStreamsSendWhatIsDocumented(t *testing.T) {
 // Guards against one answer that is forgotten: texts in every depth are made safe in one place.
 func TestEveryTextIsSafe(t *testing.T) {
 	const bad = "a\u202e\x1b[31m\x00\u200bb"
-	in := State{Needs: []Need{{Need: session.Need{Title: bad}}}, Live: []Session{{Last: bad}}}
+	in := State{Needs: []Need{{Need: attention.Need{Title: bad}}}, Live: []Session{{Last: bad}}}
 	out := clean(in).(State)
 	for _, got := range []string{out.Needs[0].Title, out.Live[0].Last} {
 		if got != "a<U+202E><U+001B>[31m<U+0000><U+200B>b" {

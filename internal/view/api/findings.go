@@ -12,6 +12,7 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -187,7 +188,7 @@ func (d *Desk) decide(n *Need, v store.Session) {
 		}
 	}
 	n.Work = g.seen
-	if len(n.Held) > 0 && n.Kind == session.NeedPull {
-		n.Kind = session.NeedDecide
+	if len(n.Held) > 0 && n.Kind == attention.NeedPull {
+		n.Kind = attention.NeedDecide
 	}
 }

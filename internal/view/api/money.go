@@ -14,8 +14,8 @@ import (
 
 // Bounds of what the page of money shows.
 const (
-	moneyDays = 60
-	moneyMost = 30
+	moneyDays = 14
+	moneyMost = 12
 )
 
 func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error) {
@@ -27,7 +27,7 @@ func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error
 	out.Wrong = without(out.Wrong, "today", err)
 	for by, to := range map[string]*[]Sum{app.ByDay: &out.Days, "agent": &out.Agents, "model": &out.Models,
 		"repository": &out.Repos} {
-		bill, err := d.App.Cost(ctx, d.Now().AddDate(0, 0, -moneyDays), []string{by})
+		bill, err := d.App.Cost(ctx, d.Now().AddDate(0, 0, 1-moneyDays), []string{by})
 		out.Wrong = without(out.Wrong, "by "+by, err)
 		for _, r := range bill.Rows {
 			*to = append(*to, Sum{r.Of[by], r.Spend})
@@ -36,7 +36,7 @@ func (d *Desk) money(ctx context.Context, _ *http.Request) (out Money, err error
 			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens(), a.Tokens()), cmp.Compare(a.Name, b.Name))
 		})
 	}
-	bill, err := d.App.Cost(ctx, d.Now().AddDate(0, 0, -moneyDays), []string{app.ByDay, "agent"})
+	bill, err := d.App.Cost(ctx, d.Now().AddDate(0, 0, 1-moneyDays), []string{app.ByDay, "agent"})
 	out.Wrong = without(out.Wrong, "by day and agent", err)
 	for _, r := range bill.Rows {
 		out.By = append(out.By, DaySum{r.Of[app.ByDay], r.Of["agent"], r.Spend})

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/cruise/steps"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/store"
 )
 
@@ -41,7 +42,6 @@ func (d *Desk) phase(ctx context.Context, r *http.Request) (PhaseDetail, error) 
 		Tokens: st.Spent.Tokens, Session: st.Workspace.Session, Gate: st.Outbox.Kinds, Asks: asks(st), Seen: seenIn(p.ID, st),
 		Verdicts: st.Review.Judgements, Question: st.Ask.Question}
 	d.elsewhere(ctx, st, &out)
-	out.NextLook, _ = st.Next(time.Now())
 	log, err := d.Sessions.Store.ReadLog(ctx, p.ID, 0)
 	out.Wrong = without(out.Wrong, "its log", err)
 	end := p.Updated
@@ -97,7 +97,7 @@ func seenComment(c cruise.Comment) string { return named(c.ID, c.Author, c.Body)
 
 // withoutEngine adds to the log of a living phase that no engine runs it now, if so.
 func (d *Desk) withoutEngine(ctx context.Context, log []store.Line) ([]store.Line, error) {
-	n, err := d.Sessions.Looking().Unwatched(ctx)
+	n, err := attention.Of(d.Sessions).Unwatched(ctx)
 	if err != nil || n == 0 {
 		return log, err
 	}

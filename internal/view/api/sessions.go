@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -43,19 +44,17 @@ func (d *Desk) session(ctx context.Context, r *http.Request) (SessionDetail, err
 	}
 	out := SessionDetail{Session: d.listed(v), Live: v.Live(), Terminal: d.Sessions.OnTerminal(v.ID),
 		Cause: string(v.Cause), Seen: seenOf(v), Question: safetext.Quote(v.Question)}
-	plan, err := d.Sessions.Looking().Sent(ctx, v, maxPlan)
+	out.Last = d.lastWords(v.ID)
+	plan, err := d.Sessions.Looking().Sent(v, maxPlan)
 	out.Wrong = without(out.Wrong, "its plan", err)
 	out.Plan = safetext.Quote(plan)
-	if out.Live {
-		out.Last = d.lastWords(v.ID)
-	}
 	if o, err := d.Sessions.ReadOrder(v.ID); err == nil {
 		out.Limits, out.Phase = o.Limits, o.Phase
 	}
 	rec, err := d.record(v.ID)
 	if err == nil {
 		defer func() { _ = rec.Close() }()
-		out.Events, err = rec.Count()
+		out.Events, _, err = rec.Skip(math.MaxInt64)
 	}
 	out.Wrong = without(out.Wrong, "its transcript", err)
 	return out, nil
@@ -114,7 +113,7 @@ func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err err
 		return p, err
 	}
 	defer func() { _ = rec.Close() }()
-	if p.Total, err = rec.Count(); err != nil {
+	if p.Total, _, err = rec.Skip(math.MaxInt64); err != nil {
 		return p, err
 	}
 	if p.First, err = number("first", r.URL.Query().Get("first"), max(0, p.Total-most)); err != nil {
@@ -122,7 +121,7 @@ func (d *Desk) passage(ctx context.Context, r *http.Request) (p Passage, err err
 	}
 	p.First = min(p.First, p.Total)
 	p.End = p.First
-	if p.From, err = rec.Offset(p.First); err != nil {
+	if _, p.From, err = rec.Skip(p.First); err != nil {
 		return p, err
 	}
 	size := 0

@@ -11,6 +11,7 @@ import (
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/store"
 	"github.com/cco-dev/cco/internal/view/patch"
 )
@@ -37,7 +38,7 @@ type State struct {
 // Need is something that gets no further without a person: a session, a phase, a stranger's comment or the engine. Of
 // a comment, the id is its own, and the agent is its author.
 type Need struct {
-	session.Need
+	attention.Need
 	Of     string  `json:"of" doc:"session, phase or engine; the kind can be decide, accept and engine too"`
 	Parent string  `json:"parent,omitempty" doc:"the phase that a comment is for"`
 	Words  string  `json:"words" doc:"the question, or why it stands still"`
@@ -161,7 +162,6 @@ type PhaseDetail struct {
 	Waits     string             `json:"waits,omitempty" doc:"what a merge waits for"`
 	Against   []string           `json:"against" doc:"whose requests for changes that are"`
 	End       string             `json:"end,omitempty" doc:"why it ended"`
-	NextLook  time.Time          `json:"next_look,omitzero" doc:"when it looks at the pull request again"`
 	Round     int                `json:"round" doc:"of fixes"`
 	MaxRounds int                `json:"max_rounds" doc:"the limit of rounds"`
 	MaxCost   float64            `json:"max_cost" doc:"the limit of dollars; 0 is none"`

@@ -21,7 +21,9 @@ import (
 	"github.com/cco-dev/cco/internal/cruise/serve"
 	"github.com/cco-dev/cco/internal/safetext"
 	"github.com/cco-dev/cco/internal/session"
+	"github.com/cco-dev/cco/internal/session/attention"
 	"github.com/cco-dev/cco/internal/store"
+	"github.com/cco-dev/cco/internal/unit"
 )
 
 // watch knows the present state as long as somebody looks at it.
@@ -196,9 +198,9 @@ func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 			st.Recent = append(st.Recent, d.listed(v))
 		}
 	}
-	quiet := func(s Session) session.Need { return session.Quiet(s.Session) }
-	session.Arrange(st.Live, quiet)
-	session.Arrange(st.Recent, quiet)
+	quiet := func(s Session) attention.Need { return attention.Quiet(s.Session) }
+	attention.Arrange(st.Live, quiet)
+	attention.Arrange(st.Recent, quiet)
 	d.watch.mu.Lock()
 	maps.DeleteFunc(d.watch.said, func(id string, _ said) bool { return !live[id] })
 	d.watch.mu.Unlock()
@@ -215,12 +217,12 @@ func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 	}
 	d.needs(ctx, list, byID, &st)
 	d.askPhases(ctx, phases, &st)
-	st.Unwatched, err = d.Sessions.Looking().Unwatched(ctx)
+	st.Unwatched, err = attention.Of(d.Sessions).Unwatched(ctx)
 	st.Wrong = without(st.Wrong, "the engine", err)
 	if st.Unwatched > 0 {
-		st.Needs = append(st.Needs, Need{Of: "engine", Need: session.Need{ID: "engine", Kind: session.NeedEngine,
-			Since: serve.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: session.Runner},
-			Words: fmt.Sprintf("Phases that nobody watches: %d.", st.Unwatched)})
+		st.Needs = append(st.Needs, Need{Of: "engine", Need: attention.Need{ID: "engine", Kind: attention.NeedEngine,
+			Since: serve.LastLife(d.Sessions.Data).Last, Title: "The engine is dead", Next: attention.Runner},
+			Words: unit.Count(st.Unwatched, "phase") + " can't go on until one runs."})
 	}
 	for _, n := range st.Needs { // each of them has a row, however old it is
 		v, ok := byID[n.ID]
@@ -228,7 +230,7 @@ func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 			st.Recent = append(st.Recent, d.listed(v))
 		}
 	}
-	session.Arrange(st.Needs, func(n Need) session.Need { return n.Need })
+	attention.Arrange(st.Needs, func(n Need) attention.Need { return n.Need })
 	st.Today, err = d.Sessions.Store.SpentOn(ctx, store.Day(d.Now()))
 	st.Wrong = without(st.Wrong, "what was spent today", err)
 	cfg, err := d.App.ConfigIn("")
@@ -240,7 +242,7 @@ func (d *Desk) state(ctx context.Context, _ *http.Request) (State, error) {
 // needs adds what waits for a person.
 func (d *Desk) needs(ctx context.Context, list []store.Session, byID map[string]store.Session,
 	st *State) {
-	needs, err := d.Sessions.Looking().AttentionOf(ctx, list)
+	needs, err := attention.Of(d.Sessions).NeedsOf(ctx, list)
 	st.Wrong = without(st.Wrong, "what needs you", err)
 	for _, n := range needs {
 		v, isSession := byID[n.ID]
@@ -249,7 +251,7 @@ func (d *Desk) needs(ctx context.Context, list []store.Session, byID map[string]
 		if !isSession {
 			need.Of, need.Seen = "phase", ""
 		}
-		if n.Kind == session.NeedPull || n.Kind == session.NeedLook {
+		if n.Kind == attention.NeedPull || n.Kind == attention.NeedLook {
 			d.decide(&need, v)
 		}
 		st.Needs = append(st.Needs, need)
@@ -278,7 +280,7 @@ func (d *Desk) askPhases(ctx context.Context, phases []store.Phase, out *State) 
 		}
 		for _, c := range st.Inbox.Held {
 			out.Needs = append(out.Needs, Need{Of: "phase", Parent: p.ID, Words: c.Body, Seen: seenComment(c),
-				Need: session.Need{ID: c.ID, Kind: session.NeedAccept, Since: p.Updated, Title: p.Title, Agent: c.Author,
+				Need: attention.Need{ID: c.ID, Kind: attention.NeedAccept, Since: p.Updated, Title: p.Title, Agent: c.Author,
 					Repo: p.Repo, Branch: p.Branch, Next: "cco cruise fix " + p.ID + " --accept " + c.ID}})
 		}
 	}
@@ -296,10 +298,11 @@ func listedPhase(p store.Phase) Phase {
 	return p
 }
 
-// said is the last line that an agent said, and where its transcript ended then.
+// said is the last line that an agent said, or a step on the way to its first, and where its transcript ended then.
 type said struct {
-	at   int64
-	text string
+	at     int64
+	text   string
+	speaks bool
 }
 
 // maxTail is how much of a transcript is read for its last line.
@@ -323,8 +326,9 @@ func (d *Desk) lastWords(id string) string {
 		from := max(last.at, info.Size()-maxTail)
 		last.at, _ = session.ReadLines(f, from, info.Size(), func(l session.Line) bool {
 			it, ok := item(l)
-			if ok && slices.Contains([]string{"words", "call", "line", "step"}, it.Kind) {
-				last.text = cmp.Or(lastLine(it.text()), last.text)
+			speaks := slices.Contains([]string{"words", "call", "line"}, it.Kind)
+			if ok && (speaks || it.Kind == "step" && !last.speaks) {
+				last.text, last.speaks = cmp.Or(lastLine(it.text()), last.text), speaks
 			}
 			return true
 		})

@@ -91,10 +91,10 @@ func (s *troubled) first(name, key string) string {
 }
 
 // Within runs a step as the steps within would.
-func (s *troubled) Within(ctx context.Context, flow, step string, in json.RawMessage,
+func (s *troubled) Within(ctx context.Context, step string, in json.RawMessage,
 	run func(context.Context) error) error {
 	if f, ok := s.Steps.(cruise.Fencer); ok {
-		return f.Within(ctx, flow, step, in, run)
+		return f.Within(ctx, step, in, run)
 	}
 	return run(ctx)
 }
@@ -112,7 +112,7 @@ type killer struct {
 
 // Within runs a step as the steps within would, between two boundaries: it begins, and it is done but its phase does
 // not know it yet.
-func (k *killer) Within(ctx context.Context, flow, step string, in json.RawMessage,
+func (k *killer) Within(ctx context.Context, step string, in json.RawMessage,
 	run func(context.Context) error) error {
 	between := func(ctx context.Context) error {
 		k.boundary("before", step, in)
@@ -120,7 +120,7 @@ func (k *killer) Within(ctx context.Context, flow, step string, in json.RawMessa
 		return run(ctx)
 	}
 	if f, ok := k.Steps.(cruise.Fencer); ok {
-		return f.Within(ctx, flow, step, in, between)
+		return f.Within(ctx, step, in, between)
 	}
 	return between(ctx)
 }
