@@ -24,17 +24,17 @@ func boxPages(b *browser) {
 	stopped := func(words, sure string) {
 		b.t.Helper()
 		run := b.r.Push("Run on", "echo kept >kept.txt\ngit add .\ngit commit -qm Kept\necho waiting\nsleep 600")
-		b.until("at work", "document.querySelector('.bx').innerText.includes('1 at work')")
+		b.until("at work", "document.querySelector('.facts').innerText.includes('1 at work')")
 		b.press(words)
 		b.press(sure)
 		b.r.Await(run, "killed")
 		b.sees("with the work kept")
-		b.until("stopped", "document.querySelector('.bx').innerText.includes('stopped')")
+		b.until("stopped", "document.querySelector('.facts').innerText.includes('stopped')")
 		b.press("Start box")
-		b.until("running", "document.querySelector('.bx').innerText.includes('running')")
+		b.until("running", "document.querySelector('.facts').innerText.includes('running')")
 	}
 	stopped("Stop everything", "Stop everything")
 	stopped("Stop box", "Yes, stop it")
 	b.at("/log")
-	b.sees("Stop everything")
+	b.sees("Stopped everything")
 }

@@ -37,6 +37,12 @@ func changesPage(b *browser) {
 	b.chooses("a commit", "select[aria-label=Commit]")
 	b.until("only its files", "document.querySelectorAll('.file').length === 2")
 	where := b.value("location.pathname")
+	// Each part of it leads to what is to be decided, and a list of sessions says the same of it as the inbox.
+	b.at(strings.TrimSuffix(where, "changes") + "plan")
+	b.until("its next step", "(e => e?.checkVisibility() && e.innerText.startsWith('Review'))"+
+		"(document.querySelector('.head a.fill'))")
+	b.at("/no/such/page")
+	b.until("it is held there too", `document.querySelector(".late [aria-label='held by the gate']")`)
 	b.at(where)
 	b.until("all files", "document.querySelectorAll('.file').length === 3")
 	// Nothing can be taken until it was read, and what is filled leads there.

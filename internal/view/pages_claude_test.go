@@ -48,7 +48,7 @@ func TestClaudeOnThePage(t *testing.T) {
 	r.Run("cco", "box", "push", "-m", "# Paint it\n\nDo what the script says.", "--agent", "claude", "--detach")
 	raiseLimits(b)
 	b.sees("Which colour shall it have?")
-	b.sees("asks")
+	b.sees("Asks")
 	b.fine("a question at home")
 	id := b.value("document.querySelector('#asks .row').dataset.id")
 	transcript(b, id)
@@ -92,8 +92,8 @@ func TestClaudeOnThePage(t *testing.T) {
 func raiseLimits(b *browser) {
 	b.t.Helper()
 	b.at("/")
-	b.sees("reached a limit")
-	b.sees("limits.day_tokens")
+	b.sees("Reached a limit")
+	b.sees("The day’s limit of 5000 tokens is reached")
 	b.fine("a limit of the day")
 	b.at("/money")
 	b.until("the limit", "document.getElementById('limit-day_tokens')?.value === '5.0k'")
@@ -106,7 +106,7 @@ func raiseLimits(b *browser) {
 	b.until("the limit of a run", "document.getElementById('limit-run_tokens')?.value === '5.0k'")
 	b.at("/")
 	b.press("Go on")
-	b.sees("limits.run_tokens")
+	b.sees("The run’s limit of 5000 tokens is reached")
 	b.fine("a limit of a run")
 	b.sit(narrow)
 	b.choose("Paint it")
@@ -122,7 +122,7 @@ func raiseLimits(b *browser) {
 	}
 	b.at("/")
 	b.until("the limit again", // a phone hides it
-		"document.querySelector('#asks .row')?.textContent.includes('limits.run_tokens')")
+		"document.querySelector('#asks .row')?.textContent.includes('run’s limit')")
 	b.sit(keys)
 	b.choose("Paint it")
 	b.types("Tokens of the next run", "1000000")

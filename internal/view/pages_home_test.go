@@ -51,7 +51,7 @@ func moneyPage(b *browser) {
 func logPage(b *browser) {
 	b.at("/log")
 	b.until("two decisions are two rows", `[...document.querySelectorAll('.deed .what')].slice(0, 2).
-		map(e => e.innerText).join().match(/^Set limits.day_tokens to nonsense[^S]*Set limits.day_cost to 33/)`)
+		map(e => e.innerText).join().match(/^Tried to set the day’s tokens to nonsense[^S]*Set the day’s limit to \$33/)`)
 	if b.holds("document.querySelector('.deed pre').checkVisibility()") {
 		b.t.Error("the log shows what was sent before somebody asks")
 	}
@@ -59,5 +59,6 @@ func logPage(b *browser) {
 	b.until("what was sent", `/"value": "nonsense"/.test(document.querySelector('.deed[open] pre').innerText)`)
 	b.fine("the log")
 	b.types("Filter", "day_cost")
-	b.until("those alone", `[...document.querySelectorAll('.deed')].every(e => e.innerText.includes('day_cost'))`)
+	b.until("those alone", `[...document.querySelectorAll('.deed')].every(e => e.textContent.includes('day_cost') &&
+		e.innerText.includes('day’s limit'))`)
 }

@@ -4,6 +4,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -75,19 +76,43 @@ var libraries = []struct{ name, file string }{{"preact", "vendor/preact.mjs"}, {
 	{"@preact/signals", "vendor/signals.mjs"}}
 
 // first are modules of ours that every page needs.
-var first = []string{"app.js", "lib.js", "words.js", "home.js", "need.js", "composer.js"}
+var first = []string{"app.js", "lib.js", "words.js", "home.js", "row.js", "need.js", "composer.js"}
 
-// linkage is where a browser finds the libraries, and what it should ask for at once: otherwise it would learn of each
+// version names all files together. A page asks for its modules by it, so that a browser that has them does not ask. It
+// asks for the first of them each time: who is let in no more is told then, and gets the page that asks for a code.
+var version = sync.OnceValue(func() string {
+	sum := sha256.New()
+	each(func(name string) { _, _ = io.WriteString(sum, name+"\x00"+inside(name)+"\x00") }) // into memory
+	return hex.EncodeToString(sum.Sum(nil)[:6])
+})
+
+// each calls do with every file that is served.
+func each(do func(name string)) {
+	_ = fs.WalkDir(files, "static", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && kinds[path.Ext(p)] != "" {
+			do(strings.TrimPrefix(p, "static/"))
+		}
+		return nil
+	})
+}
+
+// linkage is where a browser finds the modules, and what it should ask for at once: otherwise it would learn of each
 // from the one before.
 var linkage = sync.OnceValues(func() (imports, preloads string) {
 	addresses := map[string]string{}
 	names := slices.Clone(first)
+	each(func(name string) {
+		if strings.HasSuffix(name, "js") && name != first[0] {
+			addresses["/assets/"+name] = "/assets/" + name + "?v=" + version()
+		}
+	})
 	for _, l := range libraries {
-		addresses[l.name] = "/assets/" + l.file
+		addresses[l.name] = addresses["/assets/"+l.file]
 		names = append(names, l.file)
 	}
 	for _, name := range names {
-		preloads += `<link rel="modulepreload" href="/assets/` + name + `">` + "\n"
+		at := "/assets/" + name
+		preloads += `<link rel="modulepreload" href="` + cmp.Or(addresses[at], at) + `">` + "\n"
 	}
 	data, _ := json.Marshal(map[string]any{"imports": addresses}) // texts can't fail
 	return string(data), preloads
@@ -110,7 +135,7 @@ var index = sync.OnceValue(func() string {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
 <meta name="color-scheme" content="light dark">
 <title>cco</title>
 <script type="importmap">` + imports + `</script>
@@ -128,13 +153,7 @@ var index = sync.OnceValue(func() string {
 // Handler serves the page at every address, and the files below /assets/.
 func Handler(nonce func(*http.Request) string) http.Handler {
 	known := map[string]func() file{}
-	_ = fs.WalkDir(files, "static", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && kinds[path.Ext(p)] != "" {
-			name := strings.TrimPrefix(p, "static/")
-			known[name] = load(name)
-		}
-		return nil
-	})
+	each(func(name string) { known[name] = load(name) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			http.Error(w, "a page is read", http.StatusMethodNotAllowed)
@@ -174,6 +193,9 @@ func send(w http.ResponseWriter, r *http.Request, f file) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Cache-Control", "no-cache") // a newer cco has newer files
+	if r.URL.Query().Get("v") == version() {
+		h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	}
 	h.Set("ETag", f.tag)
 	h.Set("Vary", "Accept-Encoding")
 	if r.Header.Get("If-None-Match") == f.tag {

@@ -87,6 +87,9 @@ func TestWhatEverybodySees(t *testing.T) {
 		return w
 	}
 	page := get("/", "").Body.String()
+	if strings.Contains(page, "app.js?") || !strings.Contains(page, "lib.js?v="+version()) {
+		t.Error("a browser that is let in no more would not be told, or asks for all modules again")
+	}
 	if !strings.Contains(page, `<style nonce="n0nce">`) || strings.Contains(page, "NONCE") {
 		t.Errorf("the page is %s", page)
 	}
@@ -103,6 +106,12 @@ func TestWhatEverybodySees(t *testing.T) {
 	}
 	if w := get("/assets/icon.svg?n=7", ""); !strings.Contains(w.Body.String(), ">7<") {
 		t.Error("the icon has no count")
+	}
+	for path, want := range map[string]string{"/assets/app.js": "no-cache", "/assets/lib.js?v=older": "no-cache",
+		"/assets/lib.js?v=" + version(): "private, max-age=31536000, immutable", "/": "no-store"} {
+		if got := get(path, "").Header().Get("Cache-Control"); got != want {
+			t.Errorf("%s is kept as %s", path, got)
+		}
 	}
 	if w := get("/assets/vendor/SHA256SUMS", ""); w.Code != http.StatusNotFound {
 		t.Errorf("other files give %d", w.Code)
@@ -144,7 +153,7 @@ func TestWhatPagesTakeIsThere(t *testing.T) {
 			continue
 		}
 		seen[file] = true
-		if !strings.Contains(preloads, `"/assets/`+file+`"`) {
+		if !strings.Contains(preloads, `"/assets/`+file) {
 			t.Errorf("%s is needed at first, and asked for late", file)
 		}
 		todo = append(todo, takes(file, false)...)

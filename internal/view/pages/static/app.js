@@ -18,7 +18,6 @@ import {
   Bar,
   Part,
   Wrong,
-  Oops,
   Soon,
 } from '/assets/lib.js';
 import {Home} from '/assets/home.js';
@@ -44,7 +43,7 @@ const pages = [
 ];
 
 const loaded = {};
-function Lazy({of, name, ...props}) {
+export function Lazy({of, name, ...props}) {
   const m = (loaded[of] ||= signal(null));
   if (!m.value) {
     import(`/assets/${of}.js`).then(
@@ -227,12 +226,7 @@ function App() {
   const path = where.value,
     s = state.value,
     n = waiting(s);
-  let shown = html`
-    <main id="main" tabindex="-1">
-      <h1 class="sr">Not found</h1>
-      <${Oops} e=${{status: 404, message: 'no page has this address'}} />
-    </main>
-  `;
+  let shown = html`<${Lazy} of="log" name="Gone" key="gone" />`;
   for (const [is, make] of pages) {
     const m = path.match(is);
     if (m) {
@@ -312,15 +306,18 @@ function App() {
 
 // start shows what was asked for while this came, or the frame alone if that takes long, and follows what comes then.
 export async function start(first) {
-  const shown = s => {
+  let was = ''; // the same again is not drawn again
+  const shown = (s, _, text) => {
+    if (text === was) return;
     if (!state.value) requestAnimationFrame(() => performance.mark('shown')); // what make bench waits for
+    was = text;
     state.value = s;
   };
   const given = first
-    .then(r => (r && r.ok ? r.json() : null))
+    .then(r => (r && r.ok ? r.text() : ''))
     .then(
-      s => {
-        if (s && !state.value) shown(s);
+      text => {
+        if (text && !state.value) shown(JSON.parse(text), '', text.trim());
       },
       () => {},
     );

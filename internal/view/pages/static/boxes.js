@@ -20,8 +20,10 @@ import {
   money,
   runs,
 } from '/assets/app.js';
-import {Left, Refused} from '/assets/network.js';
+import {Left, MayLeave, Refused} from '/assets/network.js';
 
+// roundly says much memory in GB.
+const roundly = words => words.replace(/\b(\d{4,}) MB/, (_, n) => Math.round(n / 1024) + ' GB');
 const at = name => '/boxes/' + encodeURIComponent(name);
 
 export function Boxes({id}) {
@@ -56,7 +58,7 @@ export function Boxes({id}) {
           The first run makes one; so does <code>cco box create</code>.
         </${Empty}>
       `}
-      ${list && list.length > 0 && html`
+      ${list && list.length > 1 && html`
         <ul class="three">
           ${list.map(b => html`
             <li key=${b.name}>
@@ -118,7 +120,7 @@ function Box({name, b, done}) {
       <${Icon} of=${good ? 'safe' : 'held'} c=${'xl ' + (good ? 'ok' : 'warn')} />
       <div class="grow">
         <h2 class="fig any">
-          ${hold} of ${all} layers hold${fails.length > 0 && `; ${fails.join(' and ')} ${fails.length > 1 ? 'do' : 'does'} not`}
+          <bdi>${name}</bdi>: ${hold} of ${all} layers hold${fails.length > 0 && `; ${fails.join(' and ')} ${fails.length > 1 ? 'do' : 'does'} not`}
         </h2>
         <p class="m s">
           ${s.verify ? html`
@@ -126,16 +128,7 @@ function Box({name, b, done}) {
             ${s.verify.results.length} attacks held.
           ` : (
             'It was never attacked.'
-          )}${' '}
-          ${[
-            s.box.backend,
-            'network ' + s.box.network,
-            is.state,
-            count(s.box.total, 'session'),
-            money(s.box.spent),
-          ]
-            .filter(Boolean)
-            .join(' · ')}
+          )}
         </p>
         ${broken.map(x => html`
           <p class="bad s">${x.probe}: ${x.what}: ${x.detail}</p>
@@ -159,6 +152,20 @@ function Box({name, b, done}) {
         `}
       </span>
     </section>
+    <dl class="facts">
+      ${[
+        ['State', is.live ? is.live + ' at work' : is.state],
+        ['Backend', s.box.backend],
+        ['Network', s.box.network],
+        ['Sessions', s.box.total],
+        ['Spent', money(s.box.spent) || '—'],
+      ].map(([k, v]) => html`
+        <div key=${k}>
+          <dt class="s">${k}</dt>
+          <dd class="cut">${v}</dd>
+        </div>
+      `)}
+    </dl>
     <div class="side b">
       <div class="stack l">
         <${Left} list=${s.left} />
@@ -206,25 +213,14 @@ function Box({name, b, done}) {
                 />
                 <span class="any">
                   <b>${l.name}</b>
-                  <span class="m s blk">${l.detail}</span>
+                  <span class="m s blk">${roundly(l.detail)}</span>
                   ${!l.active && l.mend && html`<span class="s blk">What mends it: ${l.mend}</span>`}
                 </span>
               </li>
             `)}
           </ul>
         </aside>
-        <aside class="card" aria-label="May leave">
-          <h2>May leave</h2>
-          <ul class="sect allowed">
-            ${s.allowed.map(a => html`
-              <li class="f" key=${a.rule}>
-                <b class="cut">${a.rule}</b>
-                <span class="m s cut end">${a.from}</span>
-              </li>
-            `)}
-            ${!s.allowed.length && html`<li class="m">Nothing.</li>`}
-          </ul>
-        </aside>
+        <${MayLeave} list=${s.allowed} />
       </div>
     </div>
   `;

@@ -41,7 +41,7 @@ const generated = f => locks.includes(base(f.path)) || /\.(min\.(js|css)|snap|pb
 const long = f => f.added + f.deleted > 400;
 
 // Found is what the gate says, with the consent that it needs in it.
-function Found({f, g, took, take}) {
+function Found({f, g, took, take, left, leave}) {
   const asks = g && g.response !== 'tell' && take;
   return html`
     <div
@@ -54,12 +54,19 @@ function Found({f, g, took, take}) {
       </p>
       ${g && f.says !== g.says && html`<p class="any">${f.says}</p>`}
       ${asks && html`
-        <label class="f">
-          <input type="checkbox" checked=${took} onChange=${e => take(f.kind, e.target.checked)} />
-          ${g.count > 1
-            ? `I have read all ${g.count} of ${f.kind} and want them`
-            : 'I have read it and want it'}
-        </label>
+        <p class="f wrap">
+          <label class="f grow">
+            <input type="checkbox" checked=${took} onChange=${e => take(f.kind, e.target.checked)} />
+            ${g.count > 1
+              ? `I have read all ${g.count} of ${f.kind} and want them`
+              : 'I have read it and want it'}
+          </label>
+          ${!took && html`
+            <button type="button" class="btn q" aria-pressed=${left} onClick=${() => leave(!left)}>
+              ${left ? 'Left out' : 'Leave file out'}
+            </button>
+          `}
+        </p>
       `}
     </div>
   `;
@@ -105,7 +112,7 @@ function Write({save, cancel}) {
 function Below({f, l, tools}) {
   return [
     ...(l.found || []).map((x, i) => html`
-      <${Found} f=${x} key=${i} ...${tools.consent(x)} />
+      <${Found} f=${x} key=${i} ...${tools.consent(f, x)} />
     `),
     ...tools.on(f, l).map(c => html`
       <${Remark} c=${c} gone=${tools.gone} key=${c.id} />
@@ -161,7 +168,7 @@ function File({f, patch, both, whole, open, fold, seen, see, taken, take, tools}
       ${open && html`
         <div class="body">
           ${f.found.map((x, i) => html`
-            <${Found} f=${x} key=${i} ...${tools.consent(x)} />
+            <${Found} f=${x} key=${i} ...${tools.consent(f, x)} />
           `)}
           ${tools.file(f).map(c => html`
             <${Remark} c=${c} gone=${tools.gone} key=${c.id} />
@@ -318,7 +325,7 @@ export function Changes({id}) {
 function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
   const [both, setBoth] = useState(false),
     [took, setTook] = useState([]),
-    [out, setOut] = useState([]),
+    [picks, setPicks] = useState({}), // what was said of a file: take it, or leave it out
     [folds, setFolds] = useState({}),
     [filter, setFilter] = useState(''),
     [writes, setWrites] = useState(null),
@@ -336,22 +343,35 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
     by = Object.fromEntries(c.groups.map(g => [g.kind, g])),
     may = !c.pulled && !commit && !s.live;
   const asks = c.pulled ? [] : c.groups.filter(g => g.response !== 'tell'),
-    left = asks.filter(g => !took.includes(g.kind)),
+    has = (f, g) => foundIn(f).some(x => x.kind === g.kind),
+    open1 = asks.filter(g => !took.includes(g.kind)), // without consent: their files are not taken by themselves
+    taken = f => picks[f.path] ?? !open1.some(g => has(f, g)),
+    decided = g => c.files.some(f => has(f, g)) && c.files.every(f => !has(f, g) || picks[f.path] === false),
+    left = open1.filter(g => !decided(g)),
     findings = c.groups.reduce((n, g) => n + g.count, 0),
-    refused = asks.some(g => g.response === 'refuse');
+    refused = asks.filter(g => g.response === 'refuse' && took.includes(g.kind));
   const number = n => asks.filter(n).reduce((k, g) => k + g.count, 0),
-    open = number(g => !took.includes(g.kind)),
+    open = number(g => left.includes(g)),
     all = number(() => true),
-    needs = all > 0 && all + (all === 1 ? ' needs consent' : ' need consent'),
+    needs = all > 0 && all + ' to decide',
     know = findings > all && findings - all + ' to know';
   const list = c.files.filter(f => !filter || f.path.toLowerCase().includes(filter.toLowerCase())),
-    chosen = c.files.filter(f => !out.includes(f.path)),
-    some = out.length > 0;
+    chosen = c.files.filter(taken),
+    some = chosen.length < c.files.length;
   const isOpen = f =>
     folds[f.path] ??
     (c.files.length === 1 ||
       !(seen.includes(f.path) || (long(f) && !worst(f)) || (generated(f) && !worst(f))));
-  const consent = (kind, yes) => setTook(t => (yes ? [...t, kind] : t.filter(k => k !== kind)));
+  const consent = (kind, yes) => {
+    setTook(t => (yes ? [...t, kind] : t.filter(k => k !== kind)));
+    // What was said of its files before is said anew.
+    setPicks(x =>
+      Object.fromEntries(
+        Object.entries(x).filter(([p]) => !c.files.some(f => f.path === p && has(f, {kind}))),
+      ),
+    );
+  };
+  const pick = (path, yes) => setPicks(x => ({...x, [path]: yes}));
   const note = async (path, body) => {
     try {
       await act(to + path, body);
@@ -369,7 +389,13 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
   const same = (r, f, l) =>
     r.file === f.path && r.line === (l.op === '-' ? l.old : l.new) && Boolean(r.old) === (l.op === '-');
   const tools = {
-    consent: x => ({g: by[x.kind], took: took.includes(x.kind), take: may && !c.examining && consent}),
+    consent: (f, x) => ({
+      g: by[x.kind],
+      took: took.includes(x.kind),
+      take: may && !c.examining && consent,
+      left: picks[f.path] === false,
+      leave: out => setPicks(({[f.path]: _, ...rest}) => (out ? {...rest, [f.path]: false} : rest)),
+    }),
     any: (f, l) => l.found?.length > 0 || mine.some(r => same(r, f, l)) || tools.writes(f, l),
     on: (f, l) => mine.filter(r => same(r, f, l)),
     file: f =>
@@ -426,9 +452,8 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
     if (file) p.set('file', file);
     return id + '/patch?' + p;
   };
-  const canTake = may && !c.examining && !left.length && chosen.length > 0;
-  const takeWords = some ? 'Take ' + count(chosen.length, 'file') : partial ? 'Take what is' : 'Take all',
-    ready = canTake && c.seen !== undefined;
+  const canTake = may && !only && !c.examining && !left.length && chosen.length > 0;
+  const takeWords = some ? 'Take ' + count(chosen.length, 'file') : partial ? 'Take what is' : 'Take all';
   return html`
     <div class="review">
       <nav class="tree" aria-label="Files">
@@ -493,7 +518,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
         ${c.groups.length > 0 && html`
           <details
             class="gate card"
-            open=${c.groups.some(g => !c.files.some(f => foundIn(f).some(x => x.kind === g.kind)))}>
+            open=${asks.length > 0 || c.groups.some(g => !c.files.some(f => foundIn(f).some(x => x.kind === g.kind)))}>
             <summary class="f">
               <${Icon} of="right" c="fold" />
               <h2>What you must know</h2>
@@ -556,8 +581,8 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
               fold=${() => setFolds(x => ({...x, [f.path]: !isOpen(f)}))}
               seen=${seen.includes(f.path)}
               see=${see}
-              taken=${!out.includes(f.path)}
-              take=${may && ((p, yes) => setOut(x => (yes ? x.filter(y => y !== p) : [...x, p])))}
+              taken=${taken(f)}
+              take=${may && pick}
               tools=${tools}
             />
           </${Part}>
@@ -577,12 +602,11 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             ? 'Taken'
             : c.examining
               ? 'Examining'
-              : needs || know || 'Nothing was found'}
-          ${needs && know && !c.examining && html`<span class="dk">, ${know}</span>`}
+              : all > 0
+                ? `${all - open} of ${all} decided`
+                : know || 'Nothing was found'}
         </b>
-        <span class="m dk">
-          ${all > 0 && !c.pulled && `${all - open} of ${all} given`}
-        </span>
+        <span class="m dk">${all > 0 && know && !c.pulled && !c.examining && know}</span>
         ${findings > 0 && html`
           <span class="f dk">
             <button
@@ -638,14 +662,11 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             disabled=${!canTake}
             body=${() => ({accept: took, partial, only: some ? chosen.map(f => f.path) : []})}
             sure=${
-              refused && !left.length
-                ? `Your settings refuse ${asks
-                    .filter(g => g.response === 'refuse')
-                    .map(g => g.kind)
-                    .join(', ')}. It is taken all the same.`
+              refused.length && !left.length
+                ? `Your settings refuse ${refused.map(g => g.kind).join(', ')}. It is taken all the same.`
                 : ''
             }
-            danger=${refused && !left.length}
+            danger=${refused.length > 0 && !left.length}
             yes="Take it anyway"
             done=${() => reload()}>
             ${takeWords}

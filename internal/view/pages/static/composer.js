@@ -11,6 +11,7 @@ import {
   useRef,
   useState,
   useTitle,
+  Copy,
   base,
   dollars,
   Icon,
@@ -166,9 +167,9 @@ const example =
 
 const plans = [
   [
-    'Mend a flaky test',
+    'Fix a flaky test',
     'Find the cause, run it 50 times',
-    'One of our tests fails now and then. Find out which and why, mend the cause and not the symptom, ' +
+    'One of our tests fails now and then. Find out which and why, fix the cause and not the symptom, ' +
       'and run it 50 times to show that it holds.',
   ],
   [
@@ -178,9 +179,9 @@ const plans = [
       'with file and line, the worst first. Change nothing.',
   ],
   [
-    'Raise a dependency',
+    'Upgrade a dependency',
     'One at a time, tests after each',
-    'Raise the dependencies that are behind, one at a time. Run the tests after each, ' +
+    'Upgrade the dependencies that are behind, one at a time. Run the tests after each, ' +
       'commit each by itself, and leave out what breaks them.',
   ],
 ];
@@ -210,10 +211,6 @@ export function Samples() {
 }
 
 export function Begin({first, started}) {
-  const copy = async () => {
-    await navigator.clipboard?.writeText('cco run plan.md');
-    told.value = {says: ['copied']};
-  };
   return html`
     <div class="page mid stack l">
       <div>
@@ -229,7 +226,7 @@ export function Begin({first, started}) {
         <h2>From a terminal</h2>
         <div class="cmd f">
           <code class="cut">cco run plan.md</code>
-          <button type="button" class="btn q end" onClick=${copy}>Copy</button>
+          <${Copy} of="cco run plan.md" quiet />
         </div>
         <p class="m s">The session is here as soon as it has started.</p>
       </section>

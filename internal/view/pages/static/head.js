@@ -10,8 +10,10 @@ import {
   Agent,
   Bar,
   Icon,
+  Lazy,
   Oops,
   Part,
+  Plus,
   Soon,
   Wrong,
   base,
@@ -20,12 +22,13 @@ import {
   none,
   now,
   runOf,
+  short,
   span,
   titleOf,
   tokens,
   used,
 } from '/assets/app.js';
-import {clean, needOf, Discard} from '/assets/need.js';
+import {clean, needOf, nextOf, Discard} from '/assets/need.js';
 
 const states = {
   running: ['acc', 'run', 'Running'],
@@ -55,10 +58,37 @@ const Ran = ({s, live}) => {
   return none(s.started) || !end || ms < 1000 ? null : html`<span class="m">${span(ms)}</span>`;
 };
 
-const gone = id => ({
-  head: 'No session has this name',
-  why: `It was thrown away, or its box is gone. Its work may be in the graveyard: \`cco box restore ${id}\``,
-});
+// SoFar stands beside each part of a session.
+export const SoFar = ({s, children}) => html`
+  <aside class="dk stack l" aria-label="So far">
+    ${children}
+    <section>
+      <h2>So far</h2>
+      <dl class="kv">
+        ${s.size && html`
+          <dt>Files</dt>
+          <dd>${s.size.files}, <${Plus} s=${s.size} /></dd>
+        `}
+        ${used(s.spent) > 0 && html`
+          <dt>Tokens</dt>
+          <dd>${tokens(used(s.spent))}</dd>
+        `}
+        <dt>Box</dt>
+        <dd class="cut"><a href=${'/box/' + encodeURIComponent(s.box)} class="acc">${s.box}</a></dd>
+        ${s.model && html`
+          <dt>Model</dt>
+          <dd class="cut" title=${s.model}>${s.model}</dd>
+        `}
+        ${s.tip && html`
+          <dt>Taken at</dt>
+          <dd class="mono">${short(s.tip)}</dd>
+        `}
+        <dt>Session</dt>
+        <dd class="mono">${s.id}</dd>
+      </dl>
+    </section>
+  </aside>
+`;
 
 // Frame has all parts of a session below one head. Its child is a function of the session, and of what reads it again.
 export function Frame({id, tab, files, children}) {
@@ -70,11 +100,15 @@ export function Frame({id, tab, files, children}) {
   useEffect(() => {
     import('/assets/changes.js').catch(() => {}); // the other parts are soon asked for
   }, []);
+  if (e?.status === 404)
+    return html`
+      <${Lazy} of="log" name="Gone" id=${id} />
+    `;
   if (e)
     return html`
       <main id="main" tabindex="-1">
         <h1 class="sr">Session ${id}</h1>
-        <${Oops} e=${e} ...${e.status === 404 && gone(id)} />
+        <${Oops} e=${e} />
       </main>
     `;
   if (!s)
@@ -99,6 +133,10 @@ export function Frame({id, tab, files, children}) {
       ${k > 0 && html`<span class="s m">${k}</span>`}
     </a>
   `;
+  // What is done on the part that is shown has its button there; and there is one that is filled.
+  const step = nextOf(s, n, live),
+    next = step && (step[1] !== tab || step[0] === 'Message') ? step : null,
+    fill = next && n && tab !== '/terminal' && !(tab === '' && live);
   const count = files ?? as.size?.files;
   return html`
     <section class="head" aria-label="This session">
@@ -113,37 +151,21 @@ export function Frame({id, tab, files, children}) {
           <b>${money(spent)}</b>
           ${part > 0 && html`
             <${Bar} at=${part} c="m w96" label=${'of ' + (most ? dollars(most) : tokens(l.run_tokens))} />
-            <span class="m">${most ? dollars(most) : tokens(l.run_tokens)}</span>
+            <span class="m">of ${most ? dollars(most) : tokens(l.run_tokens)}</span>
           `}
         </span>
         <span class="f acts0">
-          ${(s.question ? tab !== '' : live && s.terminal) && html`
-            <a
-              class="btn dk"
-              href=${'/session/' + id}
-              onClick=${ev => {
-                const field = tab === '' && document.querySelector('.steer textarea');
-                if (!field) return;
-                ev.preventDefault();
-                field.focus();
-              }}>
-              ${s.question ? 'Answer' : 'Message'}
-            </a>
-          `}
-          ${n && clean(n) && tab !== '/changes' && html`
-            <span class="dk">
-              <${Act} path=${'/sessions/' + id + '/pull'} seen=${n.work} done=${done}>Take</${Act}>
-            </span>
-          `}
           ${live ? html`
-            <${Act}
-              path=${'/sessions/' + id + '/kill'}
-              danger
-              sure="Its agent ends, and what it did is kept."
-              yes="Yes, end it"
-              done=${done}>
-              Stop
-            </${Act}>
+            <span class=${fill ? 'dk' : ''}>
+              <${Act}
+                path=${'/sessions/' + id + '/kill'}
+                danger
+                sure="Its agent ends, and what it did is kept."
+                yes="Yes, end it"
+                done=${done}>
+                Stop
+              </${Act}>
+            </span>
           ` : (
             !none(s.started) &&
             as.state !== 'pulled' &&
@@ -151,6 +173,21 @@ export function Frame({id, tab, files, children}) {
               <span class="dk"><${Discard} id=${id} seen=${s.seen} then=${done} /></span>
             `
           )}
+          ${next && (next[0] === 'Take' ? html`
+            <${Act} path=${'/sessions/' + id + '/pull'} seen=${n.work} fill=${fill} done=${done}>Take</${Act}>
+          ` : html`
+            <a
+              class=${'btn ' + (fill ? 'fill' : 'dk')}
+              href=${'/session/' + id + next[1]}
+              onClick=${ev => {
+                const field = tab === '' && next[1] === '' && document.querySelector('.steer textarea');
+                if (!field) return;
+                ev.preventDefault();
+                field.focus();
+              }}>
+              ${next[0]}
+            </a>
+          `)}
         </span>
       </div>
       <nav class="tabs" aria-label="Of this session">
@@ -162,12 +199,13 @@ export function Frame({id, tab, files, children}) {
       </nav>
     </section>
     <section class="bar2 ph f s" aria-label="Its sums">
+      <${State} of=${as.state} held=${n && n.held?.length} />
       <${Agent} of=${s.agent} />
       <${Ran} s=${as} live=${live} />
       <b>${money(spent)}</b>
       ${part > 0 && html`
         <${Bar} at=${part} />
-        <span class="m">${most ? dollars(most) : tokens(l.run_tokens)}</span>
+        <span class="m">of ${most ? dollars(most) : tokens(l.run_tokens)}</span>
       `}
     </section>
     <${Wrong} of=${s.wrong} />

@@ -14,7 +14,6 @@ import {
   Ago,
   Agent,
   Bar,
-  Danger,
   Empty,
   Icon,
   Part,
@@ -23,17 +22,17 @@ import {
   count,
   dollars,
   base,
-  cents,
   flat,
-  hue,
   money,
   none,
+  plainly,
   runOf,
   subject,
   titleOf,
 } from '/assets/lib.js';
-import {kinds, clean, toOf, apiOf, Answer, Later, Discard, Findings} from '/assets/need.js';
+import {kinds, signOf, clean, toOf, apiOf, Answer, Later, Discard, Findings} from '/assets/need.js';
 import {Composer, Begin} from '/assets/composer.js';
+import {Rows} from '/assets/row.js';
 import {go, useKeys} from '/assets/app.js';
 
 const groups = [
@@ -43,15 +42,6 @@ const groups = [
   ['running', 'Running'],
   ['done', 'Done'],
 ];
-const ended = {
-  pulled: ['done', 'm', 'taken'],
-  done: ['done', 'm', 'done'],
-  failed: ['fail', 'm', 'failed'],
-  killed: ['gone', 'm', 'stopped'],
-  paused: ['limit', 'm', 'paused'],
-  waiting: ['ask', 'm', 'put off'],
-  idle: ['ready', 'm', 'put off'],
-};
 
 // rowsOf makes a row of everything, the most urgent first: needs come in the order of all lists of them. What asks for
 // more than one thing has one row; the others wait in it.
@@ -84,7 +74,7 @@ function rowsOf(st) {
       does,
       to: toOf(n),
       title: n.title || n.id,
-      note: n.kind === 'pull' || n.kind === 'decide' ? '' : flat(n.words).slice(0, 160) || says,
+      note: n.kind === 'pull' || n.kind === 'decide' ? '' : flat(plainly(n.words)).slice(0, 160) || says,
       repo: n.repo,
       branch: n.branch,
       agent: n.agent || (n.of === 'phase' ? 'phase' : ''),
@@ -106,7 +96,7 @@ function rowsOf(st) {
       does: live ? 'Open' : '',
       to: '/session/' + v.id,
       title: titleOf(v),
-      note: live ? v.last : v.reason || (v.state === 'pulled' ? 'taken into ' + v.branch : ''),
+      note: live ? v.last : plainly(v.reason) || (v.state === 'pulled' ? 'taken into ' + v.branch : ''),
       repo: v.repo,
       branch: v.branch,
       agent: v.agent,
@@ -114,7 +104,7 @@ function rowsOf(st) {
       size: v.size,
       at: none(v.finished) || live ? v.started || v.created : v.finished,
     });
-  for (const v of st.live) if (!seen.has(v.id)) plain(v, 'running', 'run', 'acc', 'running', true);
+  for (const v of st.live) if (!seen.has(v.id)) plain(v, 'running', ...signOf(v, true), true);
   for (const p of st.phases)
     if (!seen.has(p.id)) {
       rows.push({
@@ -137,7 +127,7 @@ function rowsOf(st) {
       });
     }
   for (const v of st.recent)
-    if (!seen.has(v.id)) plain(v, 'done', ...(ended[v.state] || ended.done), false);
+    if (!seen.has(v.id)) plain(v, 'done', ...signOf(v, false), false);
   return rows;
 }
 
@@ -176,68 +166,6 @@ function useHeld(rows) {
       at.current = null;
     },
   };
-}
-
-const Size = ({of}) => html`
-  <span class="dk">${count(of.files, 'file')} </span>
-  <${Plus} s=${of} />
-`;
-const Marks = ({n}) =>
-  n && n.held ? n.held.slice(0, 2).map(g => html`<${Danger} key=${g.kind} of=${g.danger} n=${g.count} />`) : null;
-
-// Of what stands in a row, most is called and not made a part of its own: there are hundreds of rows.
-function Row({r, n, on, pick, marked, mark, open}) {
-  const link =
-    r.does &&
-    (clean(r.n || {}) ? html`
-      <${Act} path=${apiOf(r.n) + '/pull'} seen=${r.n.work}>Take</${Act}>
-    ` : r.id === 'engine' ? html`
-      <${Act} path="/phases/watch">Start</${Act}>
-    ` : r.does === 'Open' ? html`
-      <a class="btn q" href=${r.to}>Open</a>
-    ` : ['Review', 'Take'].includes(r.does) ? html`
-      <a class="btn" href=${'/session/' + r.id + '/changes'}>${r.does === 'Take' ? 'Review' : r.does}</a>
-    ` : html`
-      <a class="btn" href=${r.to} onClick=${open}>${r.does}</a>
-    `);
-  return html`
-    <li
-      class=${'row' +
-      (on ? ' on' : '') +
-      (r.group === 'done' ? ' old' : '') +
-      (r.size ? '' : ' wide') +
-      (r.group === 'asks' && r.note ? ' says' : '')}
-      data-id=${r.id}
-      style=${{'--n': n}}
-      aria-current=${on ? 'true' : undefined}
-      onClick=${e => {
-        if (!e.target.closest('a, button, input, dialog')) pick();
-      }}>
-      <input type="checkbox" aria-label=${'Choose: ' + r.title} checked=${marked} onChange=${mark} />
-      ${Icon({of: r.icon, c: r.c, label: r.says})}
-      <span class="t">
-        <a class="cut" href=${r.to} dir="auto">${r.title}</a>
-        <span class="sub">
-          ${Marks(r)}
-          ${r.more?.length > 0 && html`<span class="chip">${count(r.more.length, 'comment')}</span>`}
-          ${r.note && html`
-            <span class="m last"><span class="cut" dir="auto">${r.note}</span></span>
-          `}
-        </span>
-      </span>
-      <span class="meta">
-        ${r.size && html`<span class="n size">${Size({of: r.size})}</span>`}
-        <span class="cut" title=${r.repo}>
-          ${base(r.repo)}
-          ${r.branch && html`<span class="dk">${' · ' + r.branch}</span>`}
-        </span>
-        ${r.agent ? Agent({of: r.agent, c: 'dk'}) : html`<span class="dk"></span>`}
-        <span class="n">${r.cost && r.cost.cost > 0 && cents(r.cost.cost)}</span>
-        <span class="n"><${Ago} at=${r.at} /></span>
-      </span>
-      <span class="do">${link}</span>
-    </li>
-  `;
 }
 
 // TakeAll takes one after the other, each of which says what it took, and never does it twice. The first moves the branch
@@ -300,7 +228,7 @@ function Pane({r, done}) {
           <p class="f">
             <span class=${'chip ' + (r.c === 'm' ? '' : r.c)}>
               <${Icon} of=${r.icon} />
-              ${r.says}
+              ${r.says[0].toUpperCase() + r.says.slice(1)}
             </span>
             <span class="m s end"><${Ago} at=${r.at} long /></span>
           </p>
@@ -339,7 +267,7 @@ function Pane({r, done}) {
         ${r.n && r.n.words && !r.n.held?.length && html`
           <section>
             <h3>${r.says === 'asks' ? 'It asks' : r.says[0].toUpperCase() + r.says.slice(1)}</h3>
-            <div class="words"><${Words} of=${r.n.words} /></div>
+            <div class="words"><${Words} of=${plainly(r.n.words)} /></div>
           </section>
         `}
         ${r.more?.length > 0 && html`
@@ -361,12 +289,7 @@ function Pane({r, done}) {
             <${Findings} of=${r.n.held} />
           </section>
         `}
-        ${r.live && r.note && html`
-          <section>
-            <h3>Its last words</h3>
-            <p class="m any">${r.note}</p>
-          </section>
-        `}
+
         ${files.length > 0 && html`
           <section>
             <h3>Files</h3>
@@ -381,6 +304,12 @@ function Pane({r, done}) {
               `)}
             </ul>
             ${files.length > 12 && html`<p class="m s">and ${files.length - 12} more</p>`}
+          </section>
+        `}
+        ${(d?.last || (r.live && r.note)) && html`
+          <section>
+            <h3>Last message</h3>
+            <p class="m any">${(r.live ? r.note : d.last).replace(/^==> /, '')}</p>
           </section>
         `}
       </div>
@@ -555,33 +484,25 @@ export function Home() {
                     </${TakeAll}>
                   `}
                 </div>
-                <ul>
-                  ${some.map((r, n) => html`
-                    <${Part} key=${r.key}>
-                      <${Row}
-                        r=${r}
-                        n=${n}
-                        on=${chosen && r.key === chosen.key}
-                        pick=${() => setOn(r.key)}
-                        marked=${marked.includes(r.key)}
-                        mark=${() => toggle(r.key)}
-                        open=${e => {
-                          if (innerWidth > 1100) {
-                            e.preventDefault();
-                            setOn(r.key);
-                            requestAnimationFrame(() =>
-                              requestAnimationFrame(() =>
-                                document
-                                  .querySelector('.pane textarea, .pane input, .pane .dock button')
-                                  ?.focus(),
-                              ),
-                            );
-                          }
-                        }}
-                      />
-                    </${Part}>
-                  `)}
-                </ul>
+                <${Part}>
+                  <${Rows}
+                    list=${some}
+                    on=${chosen?.key}
+                    marked=${marked}
+                    pick=${setOn}
+                    mark=${toggle}
+                    open=${(e, key) => {
+                      if (innerWidth <= 1100) return;
+                      e.preventDefault();
+                      setOn(key);
+                      requestAnimationFrame(() =>
+                        requestAnimationFrame(() =>
+                          document.querySelector('.pane textarea, .pane input, .pane .dock button')?.focus(),
+                        ),
+                      );
+                    }}
+                  />
+                </${Part}>
                 ${some.length < list.length && html`
                   <p class="more" style=${{'--n': some.length}}>
                     <button type="button" class="btn q" onClick=${() => setAll(true)}>

@@ -8,7 +8,7 @@ import {choices} from '/assets/words.js';
 export const html = htm.bind(h);
 export {signal, computed, effect} from '@preact/signals';
 export {useState, useEffect, useLayoutEffect, useRef} from 'preact/hooks';
-export {Words, flat} from '/assets/words.js';
+export {Words, flat, heads} from '/assets/words.js';
 
 export const lost = signal(false); // the server does not answer
 export const told = signal(null); // what the last press came to, and what else was said of it: {bad, says}
@@ -55,7 +55,7 @@ export function stream(address, handlers) {
       lost.value = false;
     };
     for (const [name, f] of Object.entries(handlers))
-      es.addEventListener(name, m => f(JSON.parse(m.data), m.lastEventId));
+      es.addEventListener(name, m => f(JSON.parse(m.data), m.lastEventId, m.data));
     es.onerror = async () => {
       es.close();
       const r = await fetch('/api/v1/me').catch(() => null);
@@ -76,7 +76,7 @@ export function stream(address, handlers) {
 }
 
 // Icon draws one of a few signs, of strokes: they take the colour of what they stand in.
-const signs = {
+export const signs = {
   ask:
     'M8 1.75a6.25 6.25 0 1 0 0 12.5a6.25 6.25 0 1 0 0-12.5' +
     'M6.2 6.3a1.85 1.85 0 1 1 2.6 1.75c-.6.25-.8.6-.8 1.2M8 11.4v.05',
@@ -119,6 +119,13 @@ export const Icon = ({of, label, c = ''}) => html`
     <path d=${signs[of]} />
   </svg>
 `;
+// make makes an element of the document, with what is in it.
+export const make = (name, c, ...has) => {
+  const e = document.createElement(name);
+  if (c) e.className = c;
+  e.append(...has);
+  return e;
+};
 // Bar is a share of something, 0 to 1.
 export const Bar = ({at, c = 'm', label}) => html`
   <svg
@@ -169,12 +176,12 @@ export function span(ms) {
   return s < 60
     ? s + 's'
     : s < 3600
-      ? Math.floor(s / 60) + 'm ' + (s % 60) + 's'
+      ? Math.floor(s / 60) + 'm' + (s < 600 && s % 60 ? ' ' + (s % 60) + 's' : '')
       : s < 172800
         ? Math.floor(s / 3600) + 'h ' + Math.floor((s % 3600) / 60) + 'm'
         : Math.floor(s / 86400) + 'd';
 }
-const brief = ms => {
+export const brief = ms => {
   const s = Math.max(0, Math.floor(ms / 1000));
   return s < 60
     ? s + 's'
@@ -190,7 +197,7 @@ const how = o => {
   return at => f.format(new Date(at));
 };
 export const exact = how({dateStyle: 'medium', timeStyle: 'medium'});
-export const clock = how({hour: '2-digit', minute: '2-digit'});
+export const clock = how({hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
 const month = how({day: 'numeric', month: 'short'});
 export const day = at => month(at) + ' ' + clock(at);
 export const Ago = ({at, long}) =>
@@ -207,6 +214,12 @@ export const base = path => (path || '').split('/').pop();
 export const subject = n => n.parent || n.id;
 export const waiting = st => (st ? new Set(st.needs.map(subject)).size : 0);
 export const count = (n, what) => n + ' ' + what + (n === 1 ? '' : 's');
+// plainly is why a session stopped, as people say it: a limit has the name of its setting.
+export const plainly = why =>
+  (why || '').replace(
+    /^limits\.(run|day)_(cost|tokens) of (\S+)/,
+    (_, of, what, most) => `The ${of}’s limit of ${most}${what === 'tokens' ? ' tokens' : ''}`,
+  );
 export const titleOf = s => s.title || 'Session ' + s.id;
 
 // Path is cut in its middle: the end says most.
@@ -413,7 +426,7 @@ export function GoOn({of: p, to, body = () => ({}), done, ...more}) {
     ];
   return p.asks === 'push'
     ? act('Push it', 'The work is pushed as it is, with what was found in it.', 'Yes, push it')
-    : act('Resume');
+    : act((p.question || p.kind === 'answer') && !p.asks && !p.paused && !p.ended ? 'Yes, go on' : 'Resume');
 }
 
 // useAsk reads something, and again when anything in the state has changed. What was read stays until there is more;
@@ -465,12 +478,12 @@ export const Empty = ({icon = 'inbox', head, children}) => html`
     ${children && html`<p class="m">${children}</p>`}
   </div>
 `;
-export const Oops = ({e, head, why}) =>
+export const Oops = ({e}) =>
   e ? html`
     <div class="empty" role="alert">
       <${Icon} of=${e.status === 404 ? 'search' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
-      <h2 class="fig">${head || (e.status === 404 ? 'Not found' : 'This can’t be shown')}</h2>
-      <p class="m">${(why || e.message).split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x))}</p>
+      <h2 class="fig">${e.status === 404 ? 'Not found' : 'This can’t be shown'}</h2>
+      <p class="m">${e.message.split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x))}</p>
       <p><a class=${'btn' + (e.status === 404 ? ' fill' : '')} href="/">Go to inbox</a></p>
     </div>
   ` : null;
@@ -481,5 +494,17 @@ export const Soon = () => html`
     <i></i>
     <i></i>
   </div>
+`;
+// Copy takes a text along.
+export const Copy = ({of, quiet, children = 'Copy'}) => html`
+  <button
+    type="button"
+    class=${'btn end ' + (quiet ? 'q' : '')}
+    onClick=${async () => {
+      await navigator.clipboard?.writeText(of);
+      told.value = {says: ['copied']};
+    }}>
+    ${children}
+  </button>
 `;
 export {Fragment};

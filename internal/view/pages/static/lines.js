@@ -1,13 +1,9 @@
 // The lines of a change, thousands of them: rows are copies of one, in tables of a hundred, which a browser lays out
 // when they come into sight. All of the text is there from the beginning, to be found and read aloud.
-import {html, useLayoutEffect, useRef} from '/assets/app.js';
+import {html, make, useLayoutEffect, useRef} from '/assets/app.js';
 import {languageOf, paint} from '/assets/colour.js';
 
-const make = (name, c, ...has) => {
-  const e = Object.assign(document.createElement(name), {className: c});
-  e.append(...has);
-  return e;
-};
+const most = 100; // lines of a part
 const kinds = {'+': 'add', '-': 'rm', ' ': ''};
 
 // blank is a row to be copied: of a line that was added, removed or neither, with both numbers or one, or of two sides.
@@ -32,13 +28,26 @@ function number(td, n, c) {
   td.removeAttribute('tabindex');
 }
 
-function unified(l, {says, only}) {
-  const tr = blank(l.op, only ? 'l,c' : 'l old,l,c', says);
-  if (only) tr.firstChild.firstChild.data = l[only];
-  else {
-    number(tr.firstChild, l.old, 'l old');
-    number(tr.firstChild.nextSibling, l.new, 'l');
+// many copies as many rows as there are lines of one kind at once, which is quicker than one after the other.
+const bodies = {};
+function many(rows, {says, only}) {
+  const op = rows[0].op,
+    whole = (bodies[op + says] ||= make('tbody', '', ...Array.from({length: most}, () => blank(op, 'l,c', says)))),
+    body = whole.cloneNode(true);
+  for (let n = rows.length; n < most; n++) body.lastChild.remove();
+  let tr = body.firstChild;
+  for (const l of rows) {
+    tr.firstChild.firstChild.data = l[only];
+    tr.lastChild.firstChild.data = l.text;
+    tr = tr.nextSibling;
   }
+  return body;
+}
+
+function unified(l, {says}) {
+  const tr = blank(l.op, 'l old,l,c', says);
+  number(tr.firstChild, l.old, 'l old');
+  number(tr.firstChild.nextSibling, l.new, 'l');
   tr.lastChild.firstChild.data = l.text;
   return tr;
 }
@@ -107,15 +116,15 @@ function Table({head, rows, both, only, lang, path, entry, say}) {
   const el = useRef(null),
     says = Boolean(say);
   useLayoutEffect(() => {
-    const body = make('tbody', '');
-    if (head !== undefined) {
+    const body = only && !both ? many(rows, {says, only}) : make('tbody', '');
+    if (!body.firstChild) body.append(...rows.map(r => (both ? split : unified)(r, {says})));
+    if (head) {
       const tr = blank(' ', both || only ? 'l,c' : 'l old,l,c', false);
       tr.className = 'hunk';
       tr.lastChild.firstChild.data = head;
       if (both) tr.lastChild.colSpan = 3;
-      body.append(tr);
+      body.prepend(tr);
     }
-    body.append(...rows.map(r => (both ? split : unified)(r, {says, only})));
     if (says) enter(body, rows, entry);
     el.current.replaceChildren(body);
     let ranges = [];
@@ -181,7 +190,6 @@ function pairs(lines) {
 const alike = (a, b) => a === b || (Array.isArray(a) && a[0] === b[0] && a[1] === b[1]);
 
 // Lines shows a hunk. below gives what stands under a line, if anything does: a part ends there.
-const most = 100;
 export function Lines({path, h, both, below, say}) {
   const kept = useRef({}),
     lang = languageOf(path),
@@ -214,7 +222,7 @@ export function Lines({path, h, both, below, say}) {
     return html`
       <${Table}
         key=${id}
-        head=${i ? undefined : h.head}
+        head=${i || /^@@ -0,0 /.test(h.head) ? '' : h.head}
         rows=${rows}
         both=${both}
         only=${only}

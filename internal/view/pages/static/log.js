@@ -1,10 +1,13 @@
-// What was decided on this page, when, and from where: a sentence for each, and below it all that is written down.
+// What was decided on this page, when, and from where: a sentence for each, and below it all that is written down. And
+// what stands where there is nothing: what was decided on that, and where to go on.
 import {
   html,
   state,
   useAsk,
   useState,
   useTitle,
+  Ago,
+  Copy,
   Empty,
   Icon,
   Oops,
@@ -15,18 +18,20 @@ import {
   dollars,
   exact,
   titleOf,
+  tokens,
 } from '/assets/app.js';
+import {signOf} from '/assets/need.js';
 
 const browser = who => {
   const m = who.match(/(Firefox|Edg|Chrome|Safari)\/(\d+)/);
   return m ? m[1].replace('Edg', 'Edge') + ' ' + m[2] : who.replace(/ (of this user )?\(.*/, '');
 };
 // short is what came of it as a row says it: what it was asked of stands beside.
-const short = text => text.replace(/^(pull|phase|box|session) \S+: /, '').replace(/\s*\n\s*/g, '; ');
+const short = text => text.replace(/^(pull|phase|box|session) \S+: /, '').split('\n')[0];
 const quoted = text => '“' + (text || '').trim().split('\n')[0] + '”';
 const goesOn = v => v.text || (v.max_cost && dollars(v.max_cost)) || v.max_tokens;
 
-// says is what was decided, as people say it, by what the log calls it. v is what was said with it.
+// says is what was to be done, as people say it, by what the log calls it. v is what was said with it.
 const says = {
   'answer': v => 'Answer ' + quoted(v.text),
   'continue': v => (goesOn(v) ? 'Go on with ' + (v.text ? quoted(v.text) : goesOn(v) + ' more') : 'Go on'),
@@ -44,28 +49,45 @@ const says = {
   'resume': v => (v.take ? `Go on from ${v.take}` : 'Go on'),
   'fix': v => (v.comment ? 'Tell the fixer ' + quoted(v.comment) : 'Look for comments'),
   'accept': () => 'Accept a stranger’s comment as work',
-  'cleanup': () => 'End and clean up',
+  'cleanup': () => 'End it',
   'start an engine': () => 'Start an engine',
   'allow': v => 'Allow ' + v.host,
   'verify': () => 'Attack the box',
   'start': () => 'Start the box',
   'stop': () => 'Stop the box',
   'stop everything': () => 'Stop everything',
-  'limit': v => `Set ${v.name} to ${v.value}` + (v.was === undefined ? '' : `, from ${v.was}`),
+  'limit': v => `Set the ${limits[v.name] || v.name} to ${most(v, v.value)}` +
+    (v.was === undefined ? '' : `, from ${most(v, v.was)}`),
   'code': () => 'Make a code to come in',
   'come in': () => 'Come in with a code',
   'forget': () => 'Forget all browsers',
   'take the keyboard': () => 'Take the keyboard',
 };
+const limits = {
+  'limits.run_cost': 'run’s limit',
+  'limits.day_cost': 'day’s limit',
+  'limits.run_tokens': 'run’s tokens',
+  'limits.day_tokens': 'day’s tokens',
+};
+// most is an amount in the unit of its limit, if it is one and not none.
+const most = ({name}, n) =>
+  !Number(n) ? n || 'none' : /_cost$/.test(name) ? dollars(Number(n)).replace(/\.00$/, '') : tokens(Number(n));
 const consent = v => (v.accept?.length ? ', consenting to ' + v.accept.join(', ') : '');
+// What was done is told as done, and what was refused as tried.
+const past = {Come: 'Came', Forget: 'Forgot', Go: 'Went', Make: 'Made', Put: 'Put', Say: 'Said', Send: 'Sent', Set: 'Set'};
+Object.assign(past, {Stop: 'Stopped', Take: 'Took', Tell: 'Told', Throw: 'Threw'});
+const done = verb => past[verb] || verb.replace(/e?$/, 'ed');
 function sentence(d) {
+  let words = d.what[0].toUpperCase() + d.what.slice(1);
   try {
-    const say = says[d.what];
-    if (say) return say(JSON.parse(d.decided || '{}'));
+    if (says[d.what]) words = says[d.what](JSON.parse(d.decided || '{}'));
   } catch (e) {
     // What is very long was cut, and is no JSON.
   }
-  return d.what[0].toUpperCase() + d.what.slice(1);
+  if (d.result === 'asked') return words;
+  return /^done/.test(d.result)
+    ? words.replace(/^\w+/, done)
+    : 'Tried to ' + words[0].toLowerCase() + words.slice(1);
 }
 
 // deedsOf makes one of what was asked and what came of it: two entries of one browser, the last first.
@@ -79,7 +101,14 @@ function deedsOf(entries) {
       open.pop().asked = e.at;
       continue;
     }
-    const d = {...e, words: sentence(e)};
+    const d = {...e, words: sentence(e), times: 1},
+      next = out.at(-1);
+    // The same again, just before, is told with it.
+    if (next && next.words === d.words && next.on === d.on && next.result === d.result) {
+      next.times++;
+      if (e.result !== 'asked') ends.set(of, [next, ...open]);
+      continue;
+    }
     out.push(d);
     if (e.result !== 'asked') ends.set(of, [d, ...open]);
   }
@@ -103,20 +132,20 @@ function byDay(deeds) {
 function Deed({d, name, place}) {
   const runs = d.result === 'asked',
     ok = /^(asked|done)/.test(d.result),
-    [icon, hue] = runs ? ['run', 'm'] : ok ? ['done', 'ok'] : ['fail', 'bad'],
-    result = runs ? 'no end is known' : d.result.replace(/^done(: )?/, '');
+    [icon, hue] = runs ? ['run', 'm'] : ok ? ['done', 'm'] : ['fail', 'bad'],
+    result = runs ? 'no end is known' : d.result.replace(/^done(: )?/, ''),
+    // What a sentence says already is not said again.
+    came = ok && /^(limit|allow|mark)$/.test(d.what) ? '' : short(result);
   return html`
     <details class="deed">
       <summary>
         <${Icon} of=${icon} c=${hue} label=${ok ? '' : 'refused'} />
         <span class="cut what">
           <bdi>${d.words}</bdi>
-          ${name && html`<span class="m"> · <bdi>${name}</bdi></span>`}
+          ${d.times > 1 && html`<span class="m"> · ${d.times} times</span>`}
         </span>
-        <span class=${'s came ' + (ok ? 'cut m' : 'bad')}>
-          ${short(result)}
-        </span>
-        <span class="m s cut dk">${browser(d.browser).replace(/^a program.*/, '')}</span>
+        <span class=${'m s cut on' + (ok ? '' : ' dk')}><bdi>${name || browser(d.browser).replace(/^a program.*/, '')}</bdi></span>
+        <span class=${'s came ' + (ok ? 'cut m dk' : 'bad')}>${came}</span>
         <time class="m s n" datetime=${d.at}>${clock(d.at)}</time>
       </summary>
       <dl class="kv">
@@ -149,6 +178,70 @@ function pretty(json) {
   }
 }
 
+// Gone is what there is of a session that is not here, or of no page at all.
+export function Gone({id}) {
+  useTitle('Not found');
+  const {v} = useAsk(id ? '/log' : '', 0),
+    st = state.value,
+    deeds = v ? deedsOf(v).filter(d => d.on === id && d.result !== 'asked') : [],
+    thrown = deeds.find(d => d.what === 'throw away' && /^done/.test(d.result)),
+    lately = st ? [...st.live, ...st.recent].slice(0, 6) : [],
+    restore = 'cco box restore ' + id;
+  return html`
+    <main id="main" tabindex="-1" class="page mid stack l">
+      <section>
+        <p class="f s m mono any">${location.pathname}</p>
+        <h1>${!id ? 'No page has this address' : thrown ? 'This session was thrown away' : 'No session has this name'}</h1>
+        <p class="m">
+          ${!id
+            ? 'It may be cut short, or from another version of cco.'
+            : thrown
+              ? html`That was <${Ago} at=${thrown.at} long /> ago, on this page. Its work is in the graveyard, from where this brings it back:`
+              : 'It was thrown away elsewhere, or its box is gone. If its work is in the graveyard, this brings it back:'}
+        </p>
+        ${id && html`
+          <div class="cmd f">
+            <code class="cut">${restore}</code>
+            <${Copy} of=${restore} quiet />
+          </div>
+        `}
+        <p class="acts"><a class="btn fill" href="/">Go to inbox</a></p>
+      </section>
+      ${deeds.length > 0 && html`
+        <section>
+          <h2>What was decided on it</h2>
+          <div class="card log">
+            ${deeds.slice(0, 5).map(d => html`
+              <${Deed} key=${d.at + d.what} d=${d} name="" place="" />
+            `)}
+          </div>
+        </section>
+      `}
+      ${lately.length > 0 && html`
+        <section>
+          <h2>Recent sessions</h2>
+          <ul class="card late">
+            ${lately.map(s => {
+              const live = st.live.includes(s),
+                [icon, hue, says] = signOf(s, live);
+              return html`
+                <li key=${s.id}>
+                  <a class="f" href=${'/session/' + s.id}>
+                    <${Icon} of=${icon} c=${hue} label=${says} />
+                    <span class="cut grow"><bdi>${titleOf(s)}</bdi></span>
+                    <span class="m s cut dk">${base(s.repo)} · ${s.branch}</span>
+                    <span class="m s n"><${Ago} at=${live ? s.started : s.finished} /></span>
+                  </a>
+                </li>
+              `;
+            })}
+          </ul>
+        </section>
+      `}
+    </main>
+  `;
+}
+
 export function Log() {
   useTitle('Log');
   const {v, e} = useAsk('/log', 0),
@@ -165,7 +258,8 @@ export function Log() {
   };
   const all = v ? deedsOf(v) : [],
     want = filter.toLowerCase(),
-    some = all.filter(d => !want || (d.words + known(d)[0] + d.on + d.result).toLowerCase().includes(want));
+    said = d => d.words + known(d)[0] + d.on + d.result + (d.decided || ''), // with what was sent: a setting by its name
+    some = all.filter(d => !want || said(d).toLowerCase().includes(want));
   return html`
     <main id="main" tabindex="-1" class="page log">
       <div class="f gap">

@@ -9,6 +9,7 @@ import {
   Agent,
   Bar,
   Empty,
+  Icon,
   Oops,
   Part,
   Soon,
@@ -22,9 +23,8 @@ import {
   used,
 } from '/assets/app.js';
 
-const SHOWN = 14;
 function Days({m}) {
-  const days = m.days.slice(-SHOWN),
+  const days = m.days,
     cost = days.some(d => d.cost > 0),
     of = d => (cost ? d.cost : used(d)),
     top = Math.max(...days.map(of), cost ? 1 : 1000);
@@ -34,14 +34,14 @@ function Days({m}) {
       ) || 1e10,
     high = Math.ceil(top / step) * step,
     H = 176,
-    W = 100 / SHOWN,
+    W = 100 / days.length,
     y = v => H - (v / high) * H;
-  const agents = [...new Set(m.by.filter(b => days.some(d => d.name === b.day)).map(b => b.agent))],
+  const agents = [...new Set(m.by.map(b => b.agent))],
     lines = [];
   for (let v = step; v <= high; v += step) lines.push(v);
   return html`
     <div class="f wrap">
-      <h2>Last ${SHOWN} days</h2>
+      <h2>Last ${days.length} days</h2>
       <span class="m s">
         ${cost
           ? dollars(days.reduce((n, d) => n + d.cost, 0))
@@ -92,11 +92,11 @@ function Days({m}) {
     </div>
     <ol class="days s m" aria-hidden="true">
       ${days.map((d, i) => html`
-        <li key=${d.name} class=${i === SHOWN - 1 ? 'today' : ''}>${Number(d.name.slice(8))}</li>
+        <li key=${d.name} class=${i === days.length - 1 ? 'today' : ''}>${Number(d.name.slice(8))}</li>
       `)}
     </ol>
     <details class="known0">
-      <summary class="m s">As a table</summary>
+      <summary class="f m s"><${Icon} of="right" c="fold" />As a table</summary>
       <table class="tab">
         <tbody>
           ${days
@@ -130,7 +130,7 @@ function Limit({m, name, says, spent, done}) {
   return html`
     <div class="lim">
       <label for=${id}>${says}</label>
-      ${spent !== undefined ? html`<span class="m s n">${show(spent)} of</span>` : html`<span></span>`}
+      <span class="m s n">${spent !== undefined && show(spent) + ' of'}</span>
       <input
         id=${id}
         class="in n"
@@ -151,8 +151,6 @@ function Limit({m, name, says, spent, done}) {
             Set it
           </${Act}>
         </span>
-      ` : spent !== undefined && is ? html`
-        <${Bar} at=${spent / is} c=${spent / is >= 1 ? 'bad' : spent / is > 0.8 ? 'warn' : 'm'} />
       ` : null}
     </div>
   `;
@@ -198,7 +196,7 @@ const Dear = ({name, list, to, of}) =>
       <h2 class="f">${name}<span class="m s end">All time</span></h2>
       <table class="tab fx">
         <tbody>
-          ${list.slice(0, 12).map(s => html`
+          ${list.map(s => html`
             <tr key=${s.id}>
               <td><a class="cut blk" href=${'/' + to + '/' + s.id}><bdi>${titleOf(s)}</bdi></a></td>
               <td class="m dk w2">${of(s)}</td>
@@ -246,7 +244,7 @@ export function Money() {
             ${l.day_cost > 0 && html`
               <${Bar}
                 at=${m.today.cost / l.day_cost}
-                c=${m.today.cost >= l.day_cost ? 'bad' : 'acc'}
+                c=${m.today.cost >= l.day_cost ? 'bad' : m.today.cost > 0.8 * l.day_cost ? 'warn' : 'acc'}
                 label=${`${dollars(m.today.cost)} of ${dollars(l.day_cost)}`}
               />
             `}

@@ -14,6 +14,21 @@ export const kinds = {
   decide: ['held', 'held', 'bad', 'held by the gate', 'Review'],
   pull: ['ready', 'ready', 'ok', 'ready', 'Take'],
 };
+const ended = {
+  pulled: ['done', 'm', 'taken'],
+  done: ['done', 'm', 'done'],
+  failed: ['fail', 'm', 'failed'],
+  killed: ['gone', 'm', 'stopped'],
+  paused: ['limit', 'm', 'paused'],
+  waiting: ['ask', 'm', 'put off'],
+  idle: ['ready', 'm', 'put off'],
+};
+// signOf is the sign of a session everywhere, its colour, and what it says: what it needs, or how it stands.
+export function signOf(v, live) {
+  const n = needOf(v.id);
+  if (n) return (kinds[n.kind] || kinds.look).slice(1, 4);
+  return live ? ['run', 'acc', 'running'] : ended[v.state] || ended.done;
+}
 export const clean = n => n.kind === 'pull' && n.work && !n.held?.length && !n.wrong;
 export const toOf = n =>
   n.of === 'engine' ? '/' : n.of === 'phase' ? '/phase/' + subject(n) : '/session/' + n.id;
@@ -45,6 +60,23 @@ export const Findings = ({of}) => html`
   </ul>
 `;
 
+const review = n =>
+  n.held?.length
+    ? 'Review ' +
+      count(
+        n.held.reduce((k, g) => k + g.count, 0),
+        'finding',
+      )
+    : 'Look at it';
+// nextOf is what a session waits for, as one button names it, and the part of it where that is done.
+export function nextOf(s, n, live) {
+  if (s.question) return ['Answer', ''];
+  if (n?.kind === 'limit') return ['Raise limit', ''];
+  if (live) return s.terminal ? ['Message', ''] : null;
+  if (!n) return null;
+  return [clean(n) ? 'Take' : review(n), '/changes'];
+}
+
 // Answer is what a person says to a need. It is drawn anew with each question, so that nothing typed for one goes to
 // another.
 export function Answer({n, then}) {
@@ -56,7 +88,6 @@ export function Answer({n, then}) {
     case 'answer':
       if (n.of === 'phase')
         return html`
-          ${!n.asks && html`<p class="m s">Resume says yes.</p>`}
           <${Field} words="Your answer" value=${text} set=${setText} />
           <div class="acts">
             <${GoOn} of=${n} to=${to} fill=${empty} />
@@ -154,20 +185,13 @@ export function Answer({n, then}) {
       `;
   }
   // decide, pull, look: what came back
-  const review = n.held?.length
-    ? 'Review ' +
-      count(
-        n.held.reduce((k, g) => k + g.count, 0),
-        'finding',
-      )
-    : 'Look at it';
   return html`
     <div class="acts">
       ${clean(n) ? html`
         <${Act} path=${to + '/pull'} seen=${n.work} fill done=${then}>Take</${Act}>
         <a class="btn" href=${'/session/' + n.id + '/changes'}>Look at it</a>
       ` : html`
-        <a class="btn fill" href=${'/session/' + n.id + '/changes'}>${review}</a>
+        <a class="btn fill" href=${'/session/' + n.id + '/changes'}>${review(n)}</a>
       `}
       ${n.kind === 'look' && html`
         <${Act} path=${to + '/continue'} seen=${n.seen}>Try again</${Act}>

@@ -14,7 +14,7 @@ import {
   count,
   runOf,
 } from '/assets/app.js';
-import {Frame} from '/assets/head.js';
+import {Frame, SoFar} from '/assets/head.js';
 
 export const Host = ({of}) => {
   const at = of.split(':')[0].split('.').slice(0, -2).join('.').length;
@@ -92,7 +92,6 @@ export function Refused({list, box, caution, done}) {
                 <td class="n">
                   ${r.allow && html`
                     <${Act}
-                      quiet
                       path=${to}
                       body=${{host: r.allow}}
                       danger
@@ -114,6 +113,25 @@ export function Refused({list, box, caution, done}) {
     </section>
   `;
 }
+export const MayLeave = ({list}) => html`
+  <aside class="card" aria-label="May leave">
+    <h2>May leave</h2>
+    <ul class="sect allowed">
+      ${list.map(a => html`
+        <li key=${a.rule}>
+          <b class="blk any">${a.rule}</b>
+          <span class="m s">${a.from}</span>
+        </li>
+      `)}
+      ${!list.length && html`<li class="m">Nothing.</li>`}
+    </ul>
+  </aside>
+`;
+// OfBox is what the box of a session lets through.
+function OfBox({name}) {
+  const {v} = useAsk('/boxes/' + encodeURIComponent(name), 0);
+  return v ? html`<${MayLeave} list=${v.allowed} />` : null;
+}
 const caution =
   'From now on every session of this box reaches the host, also those at work, ' +
   'and can send it whatever is in its workspace. “cco box net deny” takes it back.';
@@ -123,21 +141,20 @@ export function Network({id}) {
   return html`
     <${Frame} id=${id} tab="/network">
       ${(s, done) => html`
-        <main id="main" tabindex="-1" class="page net stack l">
-          <h2 class="sr">Network</h2>
-          <${Oops} e=${e} />
-          ${v ? html`
-            <p>
-              It reached ${count(v.left.length, 'host')}${' '}
-              and sent ${bytes(v.left.reduce((n, l) => n + Math.max(0, l.out), 0))};${' '}
-              ${v.refused.length ? count(v.refused.length, 'host') + ' refused' : 'nothing was refused'}.
-            </p>
-            <${Left} list=${v.left} />
-            <${Refused} list=${v.refused} box=${s.box} caution=${caution} done=${done} />
-          ` : (
-            !e && html`<${Soon} />`
-          )}
-        </main>
+        <div class="side talk">
+          <main id="main" tabindex="-1" class="stack l">
+            <h2 class="sr">Network</h2>
+            <${Oops} e=${e} />
+            ${v ? html`
+              <${Left} list=${v.left} />
+              <${Refused} list=${v.refused} box=${s.box} caution=${caution} done=${done} />
+              <${OfBox} name=${s.box} />
+            ` : (
+              !e && html`<${Soon} />`
+            )}
+          </main>
+          <${SoFar} s=${s} />
+        </div>
       `}
     </${Frame}>
   `;

@@ -13,6 +13,7 @@ import {
   Empty,
   GoOn,
   Icon,
+  Lazy,
   Oops,
   Part,
   Path,
@@ -73,10 +74,13 @@ function stepsOf(p) {
   if (p.ended) steps.push({name: 'End', hue: p.end === 'merged' ? 'ok' : 'gry', says: p.end || 'ended'});
   return steps.slice(-8);
 }
-const Steps = ({p}) => html`
+const Steps = ({p}) => {
+  const steps = stepsOf(p),
+    at = steps.findLast(s => !s.todo);
+  return html`
   <ol class="steps" aria-label="Steps">
-    ${stepsOf(p).map((s, i) => html`
-      <li key=${i} class=${s.todo ? 'todo' : s.hue} aria-current=${s.now ? 'step' : undefined}>
+    ${steps.map((s, i) => html`
+      <li key=${i} title=${s.name + ': ' + s.says} class=${s.todo ? 'todo' : s.hue} aria-current=${s.now ? 'step' : undefined}>
         <span class="f">
           <${Icon} of=${s.todo ? 'gone' : s.now ? (s.role === 'Asks' ? 'ask' : 'run') : 'done'} />
           <b class="cut">${s.name}</b>
@@ -85,7 +89,15 @@ const Steps = ({p}) => html`
       </li>
     `)}
   </ol>
+  ${at && html`
+    <p class="ph f step0" aria-hidden="true">
+      <b>${at.name}</b>
+      <span class="m s">${at.says}</span>
+      <span class="m s end">step ${steps.indexOf(at) + 1} of ${steps.length}</span>
+    </p>
+  `}
 `;
+};
 
 const kinds = {
   work: 'acc',
@@ -104,7 +116,8 @@ function Timeline({bars}) {
     to = Math.max(from + 1, ...bars.map(b => ms(b.to))),
     rows = [...new Set(bars.map(b => b.round))].slice(-12),
     hue = b => (b.kind === 'work' ? roleOf(b.name)[2] : kinds[b.kind] || 'gry'),
-    at = v => ((v - from) / (to - from)) * 100;
+    at = v => ((v - from) / (to - from)) * 100,
+    wide = b => Math.max(0.5, at(ms(b.to)) - at(ms(b.from)) - 0.3);
   return html`
     <div class="tl pad">
       ${rows.map(r => html`
@@ -113,15 +126,14 @@ function Timeline({bars}) {
           ${bars
             .filter(b => b.round === r)
             .map((b, i) => html`
-              <g key=${i} class=${'seg ' + hue(b) + ' ' + b.kind}>
-                <rect
-                  x=${at(ms(b.from)) + '%'}
-                  width=${Math.max(0.5, at(ms(b.to)) - at(ms(b.from)) - 0.3) + '%'}
-                  height="24"
-                  rx="3">
-                  <title>${b.name}: ${span(ms(b.to) - ms(b.from))}</title>
-                </rect>
-              </g>
+              <svg
+                key=${i}
+                class=${'seg ' + hue(b) + ' ' + b.kind}
+                x=${at(ms(b.from)) + '%'}
+                width=${wide(b) + '%'}>
+                <rect width="100%" height="24" rx="3"><title>${b.name}: ${span(ms(b.to) - ms(b.from))}</title></rect>
+                ${wide(b) > 7 && html`<text x="6" y="16">${b.kind === 'work' ? roleOf(b.name)[1] : b.kind[0].toUpperCase() + b.kind.slice(1)}</text>`}
+              </svg>
             `)}
         </svg>
         <span class="n m s">
@@ -251,6 +263,10 @@ export function Phase({id}) {
   if (got && kept !== got) keep(got);
   const p = got || kept;
   useTitle(p ? p.title : 'Phase ' + id);
+  if (e?.status === 404)
+    return html`
+      <${Lazy} of="log" name="Gone" />
+    `;
   if (e && !p)
     return html`
       <main id="main" tabindex="-1">
@@ -283,6 +299,12 @@ export function Phase({id}) {
       <span class="m">of ${dollars(p.max_cost)}</span>
     `}
   `;
+  const chip = html`
+    <span class=${'chip state ' + hue} data-state=${p.ended ? 'ended' : p.paused ? 'paused' : p.stage}>
+      <${Icon} of=${sign} />
+      ${is[0].toUpperCase() + is.slice(1)}
+    </span>
+  `;
   const goOn = html`
     <${GoOn}
       of=${p}
@@ -305,15 +327,43 @@ export function Phase({id}) {
       ${button}
     </${Act}>
   `;
+  const acts = html`
+    <span class="f wrap g">
+      ${broke && html`
+        <label class="f">
+          More dollars${' '}
+          <input
+            class="in num"
+            inputmode="decimal"
+            value=${more}
+            onInput=${ev => setMore(ev.target.value)}
+          />
+        </label>
+      `}
+      ${(p.paused || p.question || p.ended) && goOn}
+      ${p.trouble && !p.paused && !p.question && !p.ended && html`
+        <${Act} path=${to + '/resume'} seen=${p.seen} fill done=${done}>Try again</${Act}>
+      `}
+      ${p.against.map(who => html`
+        <${Act}
+          key=${who}
+          path=${to + '/resume'}
+          seen=${p.seen}
+          body=${{over: who}}
+          sure=${`Merge although ${who} requested changes? That is said on the pull request.`}
+          yes="Yes, merge"
+          done=${done}>
+          Merge anyway
+        </${Act}>
+      `)}
+    </span>
+  `;
   return html`
     <section class="head" aria-label="This phase">
       <div>
         <a class="btn q ic" href="/" aria-label="Back"><${Icon} of="left" /></a>
         <h1 class="cut"><bdi>${p.title}</bdi></h1>
-        <span class=${'chip state ' + hue} data-state=${p.ended ? 'ended' : p.paused ? 'paused' : p.stage}>
-          <${Icon} of=${sign} />
-          ${is[0].toUpperCase() + is.slice(1)}
-        </span>
+        ${chip}
         <span class="m s cut dk shy">
           ${base(p.repo)} · ${p.branch} · round ${p.round} of ${p.max_rounds}
         </span>
@@ -324,6 +374,7 @@ export function Phase({id}) {
       </div>
     </section>
     <section class="bar2 ph f s" aria-label="Its sums">
+      ${chip}
       <span class="m">Round ${p.round} of ${p.max_rounds}</span>
       ${sums}
     </section>
@@ -337,7 +388,6 @@ export function Phase({id}) {
               <p class="f">
                 <${Icon} of="ask" c="warn" />
                 <b>It asks</b>
-                ${asks && !p.asks && !p.paused && html`<span class="m s">Resume says yes.</span>`}
               </p>
               <div class="words"><${Words} of=${p.question} /></div>
             `}
@@ -349,36 +399,7 @@ export function Phase({id}) {
             ${p.paused && html`<p>You have paused it.</p>`}
             ${p.gate && html`<p>Of the change you must know: ${p.gate}</p>`}
           </div>
-          ${asks && html`<div class="say f grow">${answer('Your answer', 'Answer')}</div>`}
-          <span class="f wrap g">
-            ${broke && html`
-              <label class="f">
-                More dollars${' '}
-                <input
-                  class="in num"
-                  inputmode="decimal"
-                  value=${more}
-                  onInput=${ev => setMore(ev.target.value)}
-                />
-              </label>
-            `}
-            ${(p.paused || p.question || p.ended) && goOn}
-            ${p.trouble && !p.paused && !p.question && !p.ended && html`
-              <${Act} path=${to + '/resume'} seen=${p.seen} fill done=${done}>Try again</${Act}>
-            `}
-            ${p.against.map(who => html`
-              <${Act}
-                key=${who}
-                path=${to + '/resume'}
-                seen=${p.seen}
-                body=${{over: who}}
-                sure=${`Merge although ${who} requested changes? That is said on the pull request.`}
-                yes="Yes, merge"
-                done=${done}>
-                Merge anyway
-              </${Act}>
-            `)}
-          </span>
+          ${asks ? html`<div class="say f grow wrap">${answer('Your answer', 'Answer')}${acts}</div>` : acts}
         </section>
       `}
       <div class="side b">
@@ -516,7 +537,7 @@ export function Phase({id}) {
                 done=${done}>
                 Clean up
               </${Act}>
-              <${Act}
+              ${p.ended && p.trouble && html`<${Act}
                 quiet
                 path=${to + '/cleanup'}
                 body=${{force: true}}
@@ -526,7 +547,7 @@ export function Phase({id}) {
                 yes="Force it"
                 done=${done}>
                 Clean by force
-              </${Act}>
+              </${Act}>`}
             </div>
           </section>
         </aside>

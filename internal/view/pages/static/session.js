@@ -4,12 +4,12 @@ import {
   ask,
   stream,
   signal,
-  told,
   useEffect,
   useRef,
   useState,
   Words,
   Choices,
+  Copy,
   Act,
   Ago,
   Oops,
@@ -17,20 +17,17 @@ import {
   Icon,
   Empty,
   Agent,
-  Plus,
   bytes,
   clock,
   count,
   money,
+  heads,
+  plainly,
   hue,
   span,
   dollars,
-  base,
-  short,
-  used,
-  tokens,
 } from '/assets/app.js';
-import {Frame} from '/assets/head.js';
+import {Frame, SoFar} from '/assets/head.js';
 import {Field, Answer} from '/assets/need.js';
 
 const PART = 200,
@@ -85,7 +82,7 @@ function turnsOf(items) {
     if (i.kind === 'result' && i.call) results.set(i.call, i);
     if (i.kind === 'call' && i.call) calls.add(i.call);
   }
-  let turn, run;
+  let turn, run, model;
   const begin = i => {
     turn = {key: i.id, at: i.at, parts: [], spent: null};
     turns.push(turn);
@@ -114,8 +111,11 @@ function turnsOf(items) {
       case 'line':
         into('lines', i);
         break;
+      case 'start': // with the same model again says nothing
+        if (i.text !== model) into('sys', i);
+        model = i.text;
+        break;
       case 'step':
-      case 'start':
       case 'retry':
       case 'refused':
         into('sys', i);
@@ -334,6 +334,22 @@ function Turn({t, n, agent}) {
     </section>
   `;
 }
+// Printed is what a command printed: the end of it, where that is long. All of it is there, to be found.
+function Printed({list}) {
+  const [whole, show] = useState(false),
+    long = list.length > 30;
+  return html`
+    <div class=${'printed' + (long && !whole ? ' end0' : '')}>
+      ${long && html`
+        <p class="f s m">
+          <span class="grow">${count(list.length, 'line')}</span>
+          <button type="button" class="btn q" onClick=${() => show(!whole)}>${whole ? 'Show the end' : 'Show all'}</button>
+        </p>
+      `}
+      <pre class="lines" tabindex="0">${list.map(i => i.text).join('\n')}</pre>
+    </div>
+  `;
+}
 const Parts = ({of}) => of.map(p => html`
         <div
           class=${'item ' + (p.kind === 'one' ? p.list[0].kind : p.kind === 'calls' ? 'group0' : p.kind)}
@@ -343,7 +359,7 @@ const Parts = ({of}) => of.map(p => html`
           ` : p.kind === 'sys' ? html`
             <${Sys} list=${p.list} />
           ` : p.kind === 'lines' ? html`
-            <pre class="lines" tabindex="0">${p.list.map(i => i.text).join('\n')}</pre>
+            <${Printed} list=${p.list} />
           ` : html`
             <${One} i=${p.list[0]} />
           `}
@@ -550,7 +566,7 @@ function Say({s, done, heard}) {
           <${Icon} of="limit" c="warn" />
           <b>It reached a limit</b>
         </p>
-        <div class="words"><${Words} of=${s.need.words} /></div>
+        <div class="words"><${Words} of=${plainly(s.need.words)} /></div>
         <${Answer} n=${s.need} />
       </div>
     `;
@@ -567,8 +583,8 @@ function Say({s, done, heard}) {
         <span class="dot acc"></span>
         <b>Working</b>
         <span class="m s">
-          ${heard && html`Last heard <${Ago} at=${heard} /> ago.${' '}`}
-          You can tell it to go on when it has ended.
+          ${heard && html`Heard <${Ago} at=${heard} /> ago.`}
+          <span class="dk">${' '}You can reply when it has ended.</span>
         </span>
       </p>
     `;
@@ -578,50 +594,35 @@ function Say({s, done, heard}) {
       <${Act} path=${to + '/continue'} seen=${s.seen} body=${() => (empty ? {} : {text})} done=${sent}>
         Go on
       </${Act}>
-      <a class="btn fill" href=${'/session/' + s.id + '/changes'}>What came back</a>
+      <a class=${'btn' + (s.need ? '' : ' fill')} href=${'/session/' + s.id + '/changes'}>What came back</a>
     `,
   );
 }
 
 // body is a plan without its title, which the head says already.
 const body = s => (s.plan.startsWith('# ' + s.title + '\n') ? s.plan.slice(s.title.length + 3).trim() : s.plan);
-const Side = ({s}) => html`
-  <aside class="dk stack l" aria-label="So far">
-    ${s.plan && html`
-      <section>
-        <h2>Plan</h2>
-        <div class="words m clip"><${Words} of=${body(s)} first=${12} /></div>
-        <p><a class="s acc" href=${'/session/' + s.id + '/plan'}>All of it</a></p>
-      </section>
-    `}
+// Gist is what a plan has in it: its parts by their names, or how it begins.
+function Gist({s, alone}) {
+  const parts = heads(body(s));
+  if (alone && parts.length < 2) return null;
+  return html`
     <section>
-      <h2>So far</h2>
-      <dl class="kv">
-        ${s.size && html`
-          <dt>Files</dt>
-          <dd>${s.size.files}, <${Plus} s=${s.size} /></dd>
-        `}
-        <dt>Tokens</dt>
-        <dd>${tokens(used(s.spent))}</dd>
-        <dt>Box</dt>
-        <dd class="cut"><a href=${'/box/' + encodeURIComponent(s.box)} class="acc">${s.box}</a></dd>
-        ${s.model && html`
-          <dt>Model</dt>
-          <dd class="cut" title=${s.model}>${s.model}</dd>
-        `}
-        <dt>Repository</dt>
-        <dd class="cut" title=${s.repo}>${base(s.repo)}</dd>
-        <dt>Branch</dt>
-        <dd class="cut">${s.branch}</dd>
-        ${s.tip && html`
-          <dt>Taken at</dt>
-          <dd class="mono">${short(s.tip)}</dd>
-        `}
-        <dt>Session</dt>
-        <dd class="mono">${s.id}</dd>
-      </dl>
+      <h2>Plan</h2>
+      ${parts.length > 1 ? html`
+        <ol class="gist">
+          ${parts.slice(0, 12).map((x, i) => html`
+            <li key=${i} class="f"><span class="m n">${i + 1}</span><span class="cut">${x.replace(/^Task \d+: /, '')}</span></li>
+          `)}
+        </ol>
+      ` : html`
+        <div class="words m clip"><${Words} of=${body(s)} first=${6} /></div>
+      `}
+      ${!alone && html`<p><a class="s acc" href=${'/session/' + s.id + '/plan'}>Whole plan</a></p>`}
     </section>
-  </aside>
+  `;
+}
+const Side = ({s, alone}) => html`
+  <${SoFar} s=${s}>${s.plan && html`<${Gist} s=${s} alone=${alone} />`}</${SoFar}>
 `;
 
 export function Session({id}) {
@@ -670,7 +671,7 @@ export function Session({id}) {
                 </select>
               </div>
               <${Oops} e=${w.error} />
-              ${s.reason && !s.live && html`<p class="ask2">${s.reason}</p>`}
+              ${s.reason && !s.live && html`<p class="ask2">${plainly(s.reason)}</p>`}
               ${w.first > 0 && html`
                 <p class="f more">
                   <button
@@ -716,32 +717,24 @@ export function Session({id}) {
   `;
 }
 
-const Copy = ({of}) => html`
-  <button
-    type="button"
-    class="btn end"
-    onClick=${async () => {
-      await navigator.clipboard?.writeText(of);
-      told.value = {says: ['copied']};
-    }}>
-    Copy plan
-  </button>
-`;
 export function Plan({id}) {
   return html`
     <${Frame} id=${id} tab="/plan">
       ${s => html`
         <div class="side talk">
           <main id="main" tabindex="-1">
-            <h2 class="sr">Plan</h2>
             ${s.plan ? html`
-              <p class="f talk0"><${Copy} of=${s.plan} /></p>
+              <div class="f gap">
+                <h2 class="sr">Plan</h2>
+                <span class="m s grow cut">As it was sent to ${s.agent}</span>
+                <${Copy} of=${s.plan}>Copy plan</${Copy}>
+              </div>
               <div class="words long"><${Words} of=${body(s)} /></div>
             ` : html`
               <${Empty} icon="file" head="No plan">None was sent to it, or it is not known any more.</${Empty}>
             `}
           </main>
-          <${Side} s=${{...s, plan: ''}} />
+          <${Side} s=${s} alone />
         </div>
       `}
     </${Frame}>

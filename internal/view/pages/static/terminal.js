@@ -114,10 +114,7 @@ function Screen({id}) {
         }
         const v = JSON.parse(m.data);
         if (v.kind === 'size' && v.cols > 0) {
-          term.current.write('', () => {
-            term.current.resize(v.cols, v.rows);
-            setTimeout(fit, 100); // it is drawn by now, and measured as it is
-          });
+          term.current.write('', () => term.current.resize(v.cols, v.rows));
           setEnded(false);
         }
         if (v.kind === 'writer' || v.kind === 'reader') {
@@ -126,7 +123,7 @@ function Screen({id}) {
           setWho(v.kind);
           term.current.options.disableStdin = !has.current;
           if (has.current) {
-            setTimeout(fit); // what stands around it is drawn by then
+            fit();
             term.current.focus();
           }
         }
@@ -136,23 +133,19 @@ function Screen({id}) {
         if (!gone) again();
       };
     };
+    // fit asks for as many columns and rows as there is room for, by the size that a character has now.
     const fit = () => {
-      if (gone || !has.current || !term.current.element) return;
-      const screen = term.current.element.querySelector('.xterm-screen'),
-        t = term.current;
+      const t = term.current,
+        screen = t?.element?.querySelector('.xterm-screen');
+      if (gone || !has.current || !screen) return;
       const w = screen.clientWidth / t.cols,
         h = screen.clientHeight / t.rows;
       if (!(w > 0 && h > 0)) return;
-      const room = el.current.parentNode.clientWidth - 52, // what is beside the screen: two times 16, 8 and more
-        cols = Math.min(132, Math.max(20, Math.floor(room / w))),
-        rows = Math.max(
-          5,
-          Math.floor(
-            (innerHeight - el.current.getBoundingClientRect().top - (innerWidth < 761 ? 132 : 32)) / h,
-          ),
-        );
+      const cols = Math.min(200, Math.max(20, Math.floor((el.current.clientWidth - 20) / w))),
+        rows = Math.max(5, Math.floor((el.current.clientHeight - 16) / h));
       if (cols !== t.cols || rows !== t.rows) say({cols, rows});
     };
+    const sizes = new ResizeObserver(fit); // of the room, and of the screen when it has been drawn
     load().then(T => {
       if (gone) return;
       const t = (term.current = new T({
@@ -179,13 +172,14 @@ function Screen({id}) {
         }
         say({data: d});
       });
+      sizes.observe(el.current);
+      sizes.observe(t.element.querySelector('.xterm-screen'));
       open();
-      addEventListener('resize', fit);
     });
     return () => {
       gone = true;
       clearTimeout(timer);
-      removeEventListener('resize', fit);
+      sizes.disconnect();
       if (ws.current) ws.current.close();
       if (term.current) term.current.dispose();
     };
@@ -198,31 +192,35 @@ function Screen({id}) {
     writes = who === 'writer' && !ended;
   return html`
     <main id="main" tabindex="-1" class="term">
-      <p class="f wrap">
-        <span class="m s" role="status">
-          ${ended
-            ? 'The agent has ended.'
-            : taken
-              ? 'It was taken elsewhere.'
-              : writes
-                ? 'You have the keyboard.'
-                : 'You are looking. One page or terminal has the keyboard at a time.'}
-        </span>
-        <span class="end">
-          ${writes ? html`
-            <span class="m s dk">Shift+Esc leaves the screen.</span>
-          ` : html`
-            <button
-              type="button"
-              class="btn fill"
-              onClick=${take}
-              disabled=${ended}
-              aria-disabled=${calm.value ? undefined : 'true'}>
-              Take the keyboard
-            </button>
+      <div class="ttyhead f">
+        <span class=${'dot ' + (ended ? 'gry' : writes ? 'ok' : 'gry')}></span>
+        <span class="grow" role="status">
+          <b>
+            ${ended
+              ? 'The agent has ended.'
+              : taken
+                ? 'It was taken elsewhere.'
+                : writes
+                  ? 'You have the keyboard.'
+                  : 'You are looking.'}
+          </b>
+          ${!ended && !taken && !writes && html`
+            <span class="m dk">${' '}One page or terminal has the keyboard at a time.</span>
           `}
         </span>
-      </p>
+        ${writes ? html`
+          <span class="m s dk"><kbd>Shift</kbd> <kbd>Esc</kbd> leaves the screen</span>
+        ` : html`
+          <button
+            type="button"
+            class="btn fill"
+            onClick=${take}
+            disabled=${ended}
+            aria-disabled=${calm.value ? undefined : 'true'}>
+            Take the keyboard
+          </button>
+        `}
+      </div>
       <div class="tty" ref=${el}></div>
       ${writes && html`
         <div class="keys" role="group" aria-label="Keys">

@@ -223,9 +223,10 @@ const draw = all =>
     return h(tags[n.kind] || n.kind, {key, class: n.kind === 'h' ? 'heading' : undefined}, within);
   });
 
-// flat is what Markdown says, as one line; choices are the items of its lists.
+// flat is what Markdown says, as one line; heads are its headings, and choices the items of its lists.
 const plain = all => all.map(n => n.text || plain(n.parts || [])).join(' ').trim();
 export const flat = text => plain(parse((text || '').slice(0, 400)));
+export const heads = text => parse(text || '').filter(n => n.kind === 'h').map(n => plain(n.parts));
 export const choices = text =>
   parse(text || '')
     .filter(n => n.kind === 'ul' || n.kind === 'ol')
