@@ -134,7 +134,7 @@ func phaseInTrouble(b *browser, c *cruisetest.Rig, id string) {
 	c.Await(id, "in trouble", func(s cruisetest.Status) bool { return strings.Contains(s.Trouble, "remote") })
 	b.at("/")
 	b.choose("Flag")
-	b.sees("has trouble")
+	b.sees("Has trouble")
 	repo.Git("remote", "add", "origin", address)
 	b.press("Try again")
 	b.at("/")
