@@ -23,6 +23,7 @@ func dear(s agenttest.Step) agenttest.Step {
 // The real claude, with a script as its model: it reaches limits that are raised on the page, thinks, calls, is
 // refused, asks, and is answered there. What it would write outside is noted.
 func TestClaudeOnThePage(t *testing.T) {
+	t.Parallel()
 	r := viewtest.New(t)
 	model := agenttest.Serve(t,
 		dear(agenttest.Step{Thinking: "Let me think of it.",

@@ -20,6 +20,7 @@ import (
 // What only a person can decide of a phase: which of two sides goes on, a merge over somebody's request, more dollars,
 // an end by force. Each is held to what comes of it on a real forge.
 func TestPhasesAreDecidedOnThePage(t *testing.T) {
+	t.Parallel()
 	c := cruisetest.NewOnGitea(t, cruisetest.Build(t))
 	model := agenttest.Serve(t, dear(agenttest.Say("I begin.")), agenttest.Say("Nothing is left to do."))
 	claude := filepath.Dir(agenttest.Program(t, "claude"))

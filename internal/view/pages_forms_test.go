@@ -28,6 +28,7 @@ const instead = `(() => {
 
 // Guards against a screen that stays empty, or waits for ever, when what it asks for fails, is lost or takes long.
 func TestScreensSayThatTheyHaveNothing(t *testing.T) {
+	t.Parallel()
 	r := viewtest.New(t)
 	in := seeding(t, r)
 	in.month(8)

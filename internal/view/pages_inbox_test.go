@@ -19,6 +19,7 @@ import (
 // A person works through the inbox: starts a run there, goes from row to row with keys, takes one, several and all that
 // are clean, and is left alone by what is new.
 func TestTheInboxInABrowser(t *testing.T) {
+	t.Parallel()
 	r := viewtest.New(t)
 	seeding(t, r).month(8)
 	r.Serve()

@@ -30,6 +30,7 @@ esac
 
 // Phases of a real engine on a real forge: each action of the page is held to what it does there.
 func TestPhasesOnThePage(t *testing.T) {
+	t.Parallel()
 	c := cruisetest.NewOnGitea(t, cruisetest.Build(t))
 	c.CCO("box", "create")
 	r := viewtest.Over(t, c.Home, c.Bin, "demo", c.Env)

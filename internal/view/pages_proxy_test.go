@@ -18,6 +18,7 @@ import (
 // Guards against a page that only its own machine can use: a phone comes by https, through a proxy whose name the user
 // has put into `[view] hosts`, and reads, decides, follows a stream and types into a terminal there.
 func TestBehindAProxy(t *testing.T) {
+	t.Parallel()
 	r := viewtest.New(t)
 	var to url.URL
 	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) {

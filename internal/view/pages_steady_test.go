@@ -21,6 +21,7 @@ import (
 // Guards against a page that moves under the eyes of who reads it: a minute of live updates shifts nearly nothing, and
 // a spinner does not flash.
 func TestThePageIsSteady(t *testing.T) {
+	t.Parallel()
 	r := viewtest.New(t)
 	in := seeding(t, r)
 	in.month(30)
@@ -76,6 +77,7 @@ func (b *browser) alone(one string) {
 
 // The lines of a change: many of them are soon there, and the keyboard alone comments on one.
 func TestLinesInABrowser(t *testing.T) {
+	t.Parallel()
 	r := viewtest.New(t)
 	r.Serve()
 	b := newBrowser(t, r, wide)

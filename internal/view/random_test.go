@@ -23,6 +23,7 @@ import (
 
 // Guards against a request that makes the server fail, or keep something of it. SOAK=all makes 20,000 of them.
 func TestRandomRequestsDoNoHarm(t *testing.T) {
+	t.Parallel()
 	n := 1000
 	if os.Getenv("SOAK") == "all" {
 		n = 20_000

@@ -13,6 +13,7 @@ import (
 
 // A container has the same door as other boxes, and no other way to the page.
 func TestNoWayInFromAContainer(t *testing.T) {
+	t.Parallel()
 	image := must.Get(filepath.Abs("../../.cache/box-root.tar"))(t)
 	if _, err := os.Stat(image); err != nil {
 		t.Fatalf("%v: make it with scripts/box-root", err)
