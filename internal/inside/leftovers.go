@@ -33,10 +33,7 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 	defer func() { _ = os.RemoveAll(dir) }()
 	work.index = filepath.Join(dir, "index")
 	// The agent's index is copied, so that unchanged files need not be hashed again.
-	seed, err := readIndex(filepath.Join(j.Workspace, ".git", "index"))
-	if err == nil {
-		err = os.WriteFile(work.index, []byte(seed), 0o600)
-	}
+	err = copyIndex(filepath.Join(j.Workspace, ".git", "index"), work.index)
 	var links map[string]bool
 	if err == nil {
 		links, err = work.unhide(ctx)
@@ -63,6 +60,22 @@ func leftovers(ctx context.Context, j Job, work repo, at place) (l left, err err
 		l.index, err = readIndex(work.index)
 	}
 	return l, err
+}
+
+// copyIndex copies an index with its time, by which git knows what may have changed just after it was written.
+func copyIndex(from, to string) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	data, err := readIndex(from)
+	if err == nil {
+		err = os.WriteFile(to, []byte(data), 0o600)
+	}
+	if err == nil {
+		err = os.Chtimes(to, info.ModTime(), info.ModTime())
+	}
+	return err
 }
 
 // readIndex reads an index that is not too large.
@@ -147,14 +160,20 @@ func (r repo) addAll(ctx context.Context, head string, most int64, links map[str
 		return nil, errors.New(firstOf(words.String(), err))
 	}
 	// git would ask a repository inside for its state, with only that repository's own configuration.
-	changed, err := r.text(ctx, nil, "diff-index", "-z", "--name-only", "--no-renames", "--ignore-submodules=all", head)
+	changed, err := r.text(ctx, nil, "diff-files", "-z", "--name-only", "--ignore-submodules=all")
+	if err != nil {
+		return nil, err
+	}
+	// What the agent has staged can be too large. What it has taken out stays out.
+	staged, err := r.text(ctx, nil, "diff-index", "--cached", "-z", "--name-only", "--diff-filter=d",
+		"--ignore-submodules=all", head)
 	if err != nil {
 		return nil, err
 	}
 	var gone, there, large []string
 	seen := map[string]bool{"": true}
-	for name := range strings.SplitSeq(untracked.String()+changed+strings.Join(slices.Collect(maps.Keys(links)), "\x00"),
-		"\x00") {
+	for name := range strings.SplitSeq(untracked.String()+changed+staged+
+		strings.Join(slices.Collect(maps.Keys(links)), "\x00"), "\x00") {
 		if seen[name] {
 			continue
 		}

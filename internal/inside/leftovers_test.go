@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/cco-dev/cco/internal/git/gittest"
 	"github.com/cco-dev/cco/internal/must"
@@ -44,6 +45,13 @@ func TestLeftoversAreWhatGitWouldAdd(t *testing.T) {
 			g.Git("commit", "-q", "-m", "two of them")
 			g.Write("two", "a file\n")
 		},
+		"staged, and gone again": func(t *testing.T, g *gittest.Repo) {
+			g.Write("new", "new\n")
+			g.Write("d/other", "other\n")
+			g.Git("add", "new", "d/other")
+			must.Do(t, os.Remove(filepath.Join(g.Dir, "new")))
+			must.Do(t, os.Rename(filepath.Join(g.Dir, "d/other"), filepath.Join(g.Dir, "d/another")))
+		},
 		"gone, staged and renamed": func(t *testing.T, g *gittest.Repo) {
 			g.Git("mv", "d/c", "d/x y\tz")
 			g.Write("new", "new\n")
@@ -68,5 +76,43 @@ func TestLeftoversAreWhatGitWouldAdd(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Guards against leftovers that track a file again which the agent has taken out of git and ignores now.
+func TestLeftoversTrackNothingThatWasTakenOut(t *testing.T) {
+	g := gittest.New(t, "-b", "main")
+	g.Write("build/out", "out\n")
+	base := g.Commit("start", "secret.env", "key\n")
+	g.Write(".gitignore", "*.env\n/build\n")
+	g.Git("rm", "-r", "-q", "--cached", "secret.env", "build")
+	r := publishIn(t, g, Job{Base: base})
+	if got := g.Git("ls-tree", "-r", "--name-only", r.Wip); got != ".gitignore" || len(r.Lost) > 0 {
+		t.Errorf("it tracks %q, %q", got, r.Lost)
+	}
+}
+
+// Guards against a change in the second of the commit before it, of the same length: only the time of the index tells
+// git to look closer.
+func TestAChangeInTheSecondOfACommitIsLeft(t *testing.T) {
+	g := gittest.New(t, "-b", "main")
+	at := time.Now().Add(-time.Hour)
+	file, index := filepath.Join(g.Dir, "a.txt"), filepath.Join(g.Dir, ".git", "index")
+	write := func(text string) {
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+		must.Do(t, os.Chtimes(file, at, at))
+	}
+	write("1.0.1\n")
+	g.Git("add", "a.txt")
+	g.Git("commit", "-q", "-m", "start")
+	base := g.Git("rev-parse", "HEAD")
+	write("1.0.2\n")
+	must.Do(t, os.Chtimes(index, at, at))
+	r := publishIn(t, g, Job{Base: base})
+	if r.Wip == "" {
+		t.Fatal("nothing is left")
+	}
+	if got := g.Git("show", r.Wip+":a.txt"); got != "1.0.2" {
+		t.Errorf("%q is left", got)
 	}
 }
