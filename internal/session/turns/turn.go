@@ -57,7 +57,7 @@ func (s Turns) Take(ctx context.Context, t Turn) (Taken, error) {
 	id := t.Workspace
 	if t.Look {
 		var err error
-		if id, err = s.lookID(ctx, t.Key); err != nil {
+		if id, err = s.lookID(ctx, t); err != nil {
 			return Taken{}, err
 		}
 	}
@@ -214,22 +214,22 @@ func (s Turns) newLook(ctx context.Context, id string, t Turn) (store.Session, e
 	return s.beginTurn(ctx, rec, t)
 }
 
-// lookID is the session of a turn that only looks. It follows from the turn's key, so that a turn is found again; if
-// another session has that id, the next free one is taken.
-func (s Turns) lookID(ctx context.Context, key string) (string, error) {
+// lookID is the session of a turn that only looks. It follows from the turn's key, so that a turn is found again, also
+// one that has no key yet because it could not begin; if another session has that id, the next free one is taken.
+func (s Turns) lookID(ctx context.Context, t Turn) (string, error) {
 	for n := range 100 {
-		text := key
+		text := t.Key
 		if n > 0 {
-			text = fmt.Sprintf("%s %d", key, n)
+			text = fmt.Sprintf("%s %d", t.Key, n)
 		}
 		sum := sha256.Sum256([]byte(text))
 		id := hex.EncodeToString(sum[:4])
-		if o, err := s.ReadOrder(id); err == nil && o.Key == key {
+		if o, err := s.ReadOrder(id); err == nil && (o.Key == t.Key || o.Key == "" && o.View == t.Workspace) {
 			return id, nil
 		}
 		if known, err := s.Known(ctx, id); err != nil || !known {
 			return id, err
 		}
 	}
-	return "", errors.New("no free session id for turn " + key)
+	return "", errors.New("no free session id for turn " + t.Key)
 }

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,19 +28,36 @@ func service(t *testing.T) Turns {
 
 // Guards against a reviewer's turn that is taken in the session of somebody else, which it would have ended.
 func TestALookDoesNotTakeAnothersSession(t *testing.T) {
-	s := service(t)
-	first := must.Get(s.lookID(t.Context(), "phase/review/1"))(t)
+	s, look := service(t), Turn{Key: "phase/review/1", Workspace: "0123abcd"}
+	first := must.Get(s.lookID(t.Context(), look))(t)
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: first, State: store.Running,
 		Created: time.Now()}))
-	second, err := s.lookID(t.Context(), "phase/review/1")
+	second, err := s.lookID(t.Context(), look)
 	if err != nil || second == first {
 		t.Fatalf("%s and %s, %v", first, second, err)
 	}
 	must.Do(t, os.MkdirAll(s.Dir(second), 0o700))
 	must.Do(t, s.WriteOrder(session.Order{Session: second, Key: "phase/review/1"}))
 	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: second, State: store.Done, Created: time.Now()}))
-	if again, err := s.lookID(t.Context(), "phase/review/1"); err != nil || again != second {
+	if again, err := s.lookID(t.Context(), look); err != nil || again != second {
 		t.Errorf("%s, then %s, %v", second, again, err)
+	}
+}
+
+// Guards against a session for each try to begin a reviewer's turn, until there are too many and none can begin.
+func TestALookThatCannotBeginIsTriedAgainInTheSameSession(t *testing.T) {
+	s, look := service(t), Turn{Key: "phase/review/1", Workspace: "0123abcd", Look: true}
+	must.Do(t, os.MkdirAll(s.Dir(look.Workspace), 0o700))
+	must.Do(t, s.WriteOrder(session.Order{Session: look.Workspace}))
+	must.Do(t, s.Store.AddSession(t.Context(), store.Session{ID: look.Workspace, Box: "gone", State: store.Done,
+		Created: time.Now()}))
+	for range 3 {
+		if _, err := s.Take(t.Context(), look); !errors.As(err, new(*box.NotFoundError)) {
+			t.Fatal(err)
+		}
+	}
+	if list := must.Get(s.Store.Sessions(t.Context(), ""))(t); len(list) != 2 {
+		t.Errorf("there are %d sessions: %+v", len(list), list)
 	}
 }
 
