@@ -25,10 +25,14 @@ type clocks struct {
 	worked, silent time.Duration
 }
 
-// pass lets time pass, and says whether it is over. While an agent waits for a person its silence counts for nothing.
-// The time limit holds on for one that stays meanwhile: writing a file must not lift it.
-func (c *clocks) pass(d time.Duration, waiting, stays bool) error {
-	if !waiting {
+// pass lets time pass, in which the agent has stirred or not, and says whether it is over. While an agent waits for a
+// person its silence counts for nothing. The time limit holds on for one that stays meanwhile: writing a file must not
+// lift it.
+func (c *clocks) pass(d time.Duration, stirred, waiting, stays bool) error {
+	switch {
+	case stirred:
+		c.silent = 0
+	case !waiting:
 		c.silent += d
 	}
 	if !waiting || stays {
@@ -61,10 +65,8 @@ func (a *attempt) watch(ctx context.Context) (stop func()) {
 			_ = a.meter.write(ctx) // tried again at the next tick
 			passed := time.Since(last)
 			last = last.Add(passed)
-			if a.heard.stirred.Swap(false) {
-				a.clocks.silent = 0
-			}
-			if err := a.clocks.pass(passed, waiting, !a.resumable()); err != nil {
+			stirred := a.heard.stirred.Swap(false)
+			if err := a.clocks.pass(passed, stirred, waiting, !a.resumable()); err != nil {
 				a.cancel(err)
 			}
 			if a.order.Interactive {

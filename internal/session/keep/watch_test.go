@@ -12,13 +12,14 @@ func TestClocksCountWhatIsTheAgents(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
 	for name, tt := range map[string]struct {
-		clocks         clocks
-		waiting, stays bool
-		want           error
-		after          int // minutes
+		clocks                clocks
+		stirs, waiting, stays bool
+		want                  error
+		after                 int // minutes
 	}{
 		"no limits":               {},
 		"silent":                  {clocks: clocks{idle: 30 * minute}, want: errIdle, after: 30},
+		"heard of between looks":  {clocks: clocks{idle: minute, silent: minute / 2}, stirs: true},
 		"at work":                 {clocks: clocks{total: 30 * minute}, want: errTimedOut, after: 30},
 		"both":                    {clocks: clocks{total: 50 * minute, idle: 30 * minute}, want: errIdle, after: 30},
 		"silent for an answer":    {clocks: clocks{idle: 30 * minute}, waiting: true, stays: true},
@@ -31,7 +32,7 @@ func TestClocksCountWhatIsTheAgents(t *testing.T) {
 		var err error
 		n := 0
 		for ; err == nil && n < 1000; n++ {
-			err = tt.clocks.pass(minute, tt.waiting, tt.stays)
+			err = tt.clocks.pass(minute, tt.stirs, tt.waiting, tt.stays)
 		}
 		if !errors.Is(err, tt.want) || err != nil && n != tt.after {
 			t.Errorf("%s: after %d minutes: %v", name, n, err)
