@@ -266,7 +266,11 @@ func TestARestoreThatIsBrokenOffLosesNothing(t *testing.T) {
 		return err
 	}
 	must.Do(t, m.throwAway())
-	for n, step := range m.steps(commits) {
+	all := m.steps(commits)
+	if !slices.Contains(all, atOut) {
+		t.Errorf("only these steps: %v", all)
+	}
+	for n, step := range all {
 		when := fmt.Sprintf("commits, broken off at %d, %s", n, step)
 		m.breakOff(n, commits)
 		m.once(when)

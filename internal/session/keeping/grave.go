@@ -62,6 +62,9 @@ func (s Keeping) Graveyard(ctx context.Context, id string) ([]Grave, error) {
 		if !ok || id != "" && g.ID != id {
 			continue
 		}
+		if g.What != GraveSession {
+			g.Bytes, _ = graveyard.Size(g.File, soon(slice))
+		}
 		if rec, err := s.Store.Session(ctx, g.ID); err == nil {
 			g.Repo, g.Branch, g.Title = rec.Repo, rec.Branch, rec.Title
 		}
@@ -90,7 +93,6 @@ func (s Keeping) graveAt(name string, rows []store.Grave) (g Grave, ok bool) {
 		return g, false
 	}
 	g = Grave{ID: id, Name: name, What: GraveWorkspace, State: string(store.Buried), Buried: info.ModTime(), File: file}
-	g.Bytes, _ = graveyard.Size(file, soon(slice))
 	switch {
 	case !earlier: // its record was lost: what is in it stays until a person removes it
 		n := ""

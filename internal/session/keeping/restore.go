@@ -72,7 +72,11 @@ func (s Keeping) restoreCommits(ctx context.Context, repo *git.Repo, rec store.S
 	o session.PullOptions, r *session.Restored) error {
 	return s.HandOff().ExhumeAll(ctx, repo, rec, o, r, func(dir string) error {
 		err := s.raised(ctx, rec, g, o, func(b *box.Box, d box.Driver, _ store.Grave) (bool, error) {
-			return false, s.HandOff().CopyPublished(ctx, b, d, rec, o, dir, r)
+			err := s.HandOff().CopyPublished(ctx, b, d, rec, o, dir, r)
+			if err == nil {
+				s.at(atOut)
+			}
+			return false, err
 		})
 		if no, ok := errors.AsType[*session.UnreadableError](err); ok {
 			no.Buried = true
