@@ -13,7 +13,10 @@ import (
 func (s Looking) Failure(rec store.Session) error {
 	published, err := s.readResult(rec)
 	if missing := (*quarantine.RefusedError)(nil); errors.As(err, &missing) && missing.Rule == quarantine.RuleMissing {
-		published, err = inside.Result{Head: rec.Base}, nil // nothing was published, because nothing was started
+		published, err = inside.Result{}, nil // nobody has looked: a pull does
+		if rec.Started.IsZero() {
+			published.Head = rec.Base // nothing was started
+		}
 	}
 	if l, ok := s.Left(rec); ok && l.Failed != "" {
 		err = &UnreadableError{ID: rec.ID, Why: l.Failed}

@@ -44,6 +44,19 @@ func TestTheTruthIsToldWhereItCannotBeWritten(t *testing.T) {
 	}
 }
 
+// Guards against commits that a session is said not to have, because its keeper was killed before it could look.
+func TestWhatNobodyHasLookedAtIsNotCalledNothing(t *testing.T) {
+	s := service(t).Looking()
+	must.Do(t, os.MkdirAll(s.Dir("0badcafe"), 0o700))
+	must.Do(t, os.MkdirAll(s.Exchange("0badcafe"), 0o700))
+	for _, started := range []time.Time{{}, time.Now()} {
+		err := s.Failure(store.Session{ID: "0badcafe", State: store.Failed, Base: "1234", Started: started})
+		if kept := strings.Contains(err.Error(), "its work is kept"); kept == started.IsZero() {
+			t.Errorf("started %v: %v", started, err)
+		}
+	}
+}
+
 // Guards against half an order after a kill: nobody could go on with its session.
 func TestAnOrderIsReplacedAsAWhole(t *testing.T) {
 	s := service(t)
