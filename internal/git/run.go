@@ -147,10 +147,7 @@ func (h Host) Finish(ctx context.Context, c proc.Cmd) error {
 	if err != nil {
 		return err
 	}
-	if err = p.Wait(); err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return p.Wait()
 }
 
 // With gives a host with more in its environment.

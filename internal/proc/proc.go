@@ -61,6 +61,7 @@ func (e *ExitError) Error() string {
 
 // Process is a started program.
 type Process struct {
+	ctx   context.Context
 	argv  []string
 	cmd   *exec.Cmd
 	tail  *Tail
@@ -74,7 +75,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &Process{argv: c.Argv, done: make(chan struct{}), grace: c.Grace}
+	p := &Process{ctx: ctx, argv: c.Argv, done: make(chan struct{}), grace: c.Grace}
 	p.cmd = prepare(c)
 	if c.Stderr == nil {
 		p.tail = &Tail{Max: 4096}
@@ -164,9 +165,13 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	}
 }
 
-// Wait waits for the end. If the program did not succeed, the error is an *ExitError.
+// Wait waits for the end. If the program did not succeed, the error is an *ExitError, or that of the context if this
+// has ended it.
 func (p *Process) Wait() error {
 	<-p.done
+	if p.err != nil && p.ctx.Err() != nil {
+		return p.ctx.Err()
+	}
 	var exit *exec.ExitError
 	if !errors.As(p.err, &exit) {
 		return p.err
@@ -181,19 +186,13 @@ func (p *Process) Wait() error {
 	return e
 }
 
-// Run starts the program and waits. If ctx ended it, the error is ctx's.
+// Run starts the program and waits.
 func Run(ctx context.Context, c Cmd) error {
 	p, err := Start(ctx, c)
 	if err != nil {
 		return err
 	}
-	if err := p.Wait(); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return err
-	}
-	return nil
+	return p.Wait()
 }
 
 // Output runs the program and returns its standard output, whatever Stdout says.
