@@ -39,7 +39,7 @@ var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 300 * time.Secon
 // sound is how long a phase has run when what went wrong before no longer counts.
 const sound = time.Hour
 
-// closing is how long the end of an engine waits for what its phases do.
+// closing is how long the end of a life is waited for: by the engine when it ends, and by the phase's next life.
 const closing = 10 * time.Second
 
 // life is one life of a phase.
@@ -62,7 +62,7 @@ type NotRunningError struct{ Phase string }
 func (e *NotRunningError) Error() string { return "phase " + e.Phase + " is not being run" }
 
 // Start begins a life of a phase from a saved state, with what its context holds: it ends when that ends, and over is
-// closed when it has. One that was begun is not begun again; a later one begins when it is over.
+// closed when it has. One that was begun is not begun again; a later one ends it, and begins when it is over.
 func (e *Engine) Start(ctx context.Context, phase string, st cruise.State) (over <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,7 +84,7 @@ func (e *Engine) Start(ctx context.Context, phase string, st cruise.State) (over
 	e.under.Go(func() {
 		defer l.stop()
 		if before != nil {
-			<-before.over
+			before.end()
 		}
 		l.run(st)
 		e.mu.Lock()
@@ -95,6 +95,16 @@ func (e *Engine) Start(ctx context.Context, phase string, st cruise.State) (over
 		close(l.over)
 	})
 	return l.over
+}
+
+// end ends a life that a later one follows. One that does not end in time can save nothing any more, and begin no step.
+func (l *life) end() {
+	l.stop()
+	select {
+	case <-l.over:
+	case <-time.After(closing):
+		l.Log(l.phase, "what it did before does not end: it goes on without that")
+	}
 }
 
 // Send gives a phase an event. Sending it twice is the same as once.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -292,24 +293,61 @@ func TestALifeEndsWhereItsPhaseIsNoMore(t *testing.T) {
 		if e.runs("aaaaaaaa") || len(w.log) > 0 {
 			t.Errorf("it lives, and says %q", w.log)
 		}
-		e.Steps = w
-		ctx, giveUp := context.WithCancel(t.Context())
-		over := e.Start(ctx, "aaaaaaaa", watching())
+	})
+}
+
+// stuck is steps of which the first look does not end, whoever wants it to.
+type stuck struct {
+	*world
+	began atomic.Bool
+	free  chan struct{}
+}
+
+func (s *stuck) Look(ctx context.Context, in cruise.LookIn) (cruise.News, error) {
+	if !s.began.Swap(true) {
+		<-s.free
+	}
+	return s.world.Look(ctx, in)
+}
+
+// Guards against a life that runs beside the next one of its phase, and against one that does not end and keeps the
+// next from running.
+func TestALaterLifeEndsTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{state: forge.Open}
+		e := w.engine(t)
+		before := e.Start(t.Context(), "aaaaaaaa", watching())
+		synctest.Wait()
 		next := watching()
 		next.Life.Number++
-		after := e.Start(t.Context(), "aaaaaaaa", next)
+		e.Start(t.Context(), "aaaaaaaa", next)
+		<-before
 		synctest.Wait()
-		if w.looked() != 1 {
-			t.Errorf("%d lives look", w.looked())
+		if w.looked() != 2 || !e.runs("aaaaaaaa") || len(w.log) > 0 {
+			t.Errorf("%d lives have looked, and the log has %q", w.looked(), w.log)
 		}
-		giveUp()
-		<-over
+
+		w = &world{state: forge.Open}
+		hangs := &stuck{world: w, free: make(chan struct{})}
+		e = w.engine(t)
+		e.Steps = hangs
+		e.Start(t.Context(), "bbbbbbbb", watching())
 		synctest.Wait()
-		if w.looked() != 2 || !e.runs("aaaaaaaa") {
-			t.Errorf("%d lives have looked, and the next does not run", w.looked())
+		e.Start(t.Context(), "bbbbbbbb", next)
+		time.Sleep(closing - time.Second)
+		if w.looked() != 0 {
+			t.Error("it does not wait for the life before")
 		}
-		must.Do(t, e.Close())
-		<-after
+		time.Sleep(2 * time.Second)
+		if w.looked() != 1 || len(w.log) != 1 {
+			t.Errorf("it waits for a life that does not end: %d looks, and the log has %q", w.looked(), w.log)
+		}
+		saves := w.saves
+		close(hangs.free)
+		synctest.Wait()
+		if w.saves != saves || !e.runs("bbbbbbbb") {
+			t.Error("a life that was ended saves, or ends the one after it")
+		}
 	})
 }
 
