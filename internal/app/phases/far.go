@@ -111,13 +111,16 @@ const (
 // service is away, it is told once, and what is known stays.
 func (a *Phases) Mirror(ctx context.Context, st *store.Store) error {
 	c, err := a.cluster()
-	if err != nil || c == nil {
+	if err != nil {
 		return err
 	}
 	a.far.mu.Lock()
 	defer a.far.mu.Unlock()
 	if time.Since(a.far.asked) < mirrorEvery {
 		return nil
+	}
+	if c == nil {
+		return a.mirrorNone(ctx, st)
 	}
 	ctx, cancel := context.WithTimeout(ctx, mirrorFor)
 	defer cancel()
@@ -137,6 +140,22 @@ func (a *Phases) Mirror(ctx context.Context, st *store.Store) error {
 		}
 	}
 	return a.mirrorGone(ctx, c, st, list)
+}
+
+// unset says why nothing is known of phases that machines share, and nothing can be said to them.
+const unset = "machines share it through Temporal, and the setting engine.temporal, which says where that is, is not " +
+	"there (see docs/machines.md)"
+
+// mirrorNone notes that the service of phases is not known.
+func (a *Phases) mirrorNone(ctx context.Context, st *store.Store) error {
+	list, err := st.Living(ctx)
+	a.far.asked, a.far.waits = time.Now(), map[string]string{}
+	for _, p := range list {
+		if p.Far() {
+			a.far.waits[p.ID] = unset
+		}
+	}
+	return err
 }
 
 // waitsForAny says that no machine has taken a phase yet, nor said why not.

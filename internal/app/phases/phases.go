@@ -164,6 +164,13 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 	if err != nil {
 		return p, err
 	}
+	c, err := a.cluster()
+	if err != nil {
+		return p, err
+	}
+	if p.Far() && c == nil {
+		return p, &StateError{ID: p.ID, Why: unset}
+	}
 	if ev.ID == "" {
 		ev.ID = session.NewID() + session.NewID()
 	}
@@ -176,10 +183,7 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 			return p, err
 		}
 	}
-	if c, err := a.cluster(); err != nil || c != nil && p.Far() {
-		if err != nil {
-			return p, err
-		}
+	if p.Far() {
 		return p, a.sendFar(ctx, c, st, p, ev)
 	}
 	v, err := steps.Sent(ev)
@@ -271,10 +275,16 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 	if err != nil {
 		return 0, err
 	}
-	near := slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Far() })
-	if c, err := a.cluster(); err != nil {
+	c, err := a.cluster()
+	if err != nil {
 		return 0, err
-	} else if near || c == nil {
+	}
+	if c == nil && slices.ContainsFunc(list, store.Phase.Far) {
+		a.IO.Warn("not all of them: %s", unset)
+		list = slices.DeleteFunc(list, store.Phase.Far)
+	}
+	near := slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Far() })
+	if near || c == nil {
 		if err := a.engine().Ensure(ctx); err != nil {
 			return 0, err
 		}
