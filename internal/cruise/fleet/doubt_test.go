@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -152,6 +154,24 @@ func TestAMachineThatEndsTakesNothing(t *testing.T) {
 	if o := h.admit(other); o.How != overDeclined || o.Why == "" {
 		t.Errorf("as it ends: %+v", o)
 	}
+}
+
+// Guards against a machine that waits for ever for a life that hangs, and says to nobody why the phase does not go on.
+func TestAMachineWithALifeThatDoesNotEndDeclines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := false
+		old := &life{Begin: Begin{Start: Start{Phase: phase, Life: 1}}, gone: make(chan struct{}),
+			lose: func(error) { lost = true }}
+		h := &Host{Name: "w", Slots: 2, lives: map[string]*life{phase: old}}
+		next := &life{Begin: Begin{Start: Start{Phase: phase, Life: 2, Heartbeat: Heartbeat}}}
+		if o := h.admit(next); !lost || o.How != overDeclined || !strings.Contains(o.Why, "does not end") {
+			t.Errorf("%+v", o)
+		}
+		go func() { time.Sleep(time.Second); h.dismiss(old) }()
+		if o := h.admit(next); o.How != "" || h.lives[phase] != next {
+			t.Errorf("it is let in as %+v", o)
+		}
+	})
 }
 
 // Guards against words of a panic that the service is told.

@@ -156,8 +156,16 @@ func (h *Host) admit(l *life) over {
 		}
 		old.lose(&LostError{Phase: l.Phase})
 		h.mu.Unlock()
-		<-old.gone
+		hangs := false
+		select {
+		case <-old.gone:
+		case <-time.After(l.Heartbeat / 2): // the service still waits for the first beat of this one
+			hangs = true
+		}
 		h.mu.Lock()
+		if hangs {
+			return over{How: overDeclined, Why: "worker " + h.Name + " has an older life of it that does not end"}
+		}
 	}
 	switch {
 	case h.ending != "":
