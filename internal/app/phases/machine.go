@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -8,7 +9,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,14 +38,15 @@ func (a *Phases) worker(draw bool) (string, error) {
 // machineID is what no other machine has: a copy of a disk that is started beside it gets a new one from its system. It
 // is not told to anybody as it is.
 func (a *Phases) machineID() string {
+	own, _ := os.Hostname() // a system without either of the files has a name that is its own
 	for _, file := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
-		if id, err := os.ReadFile(file); err == nil && len(strings.TrimSpace(string(id))) > 0 {
-			sum := sha256.Sum256(append([]byte("cco "+a.Dirs.Data+" "), id...))
-			return hex.EncodeToString(sum[:8])
+		if id, err := os.ReadFile(file); err == nil && len(bytes.TrimSpace(id)) > 0 {
+			own = string(id)
+			break
 		}
 	}
-	host, _ := os.Hostname() // a system without either has a name that is its own
-	return host
+	sum := sha256.Sum256([]byte("cco " + a.Dirs.Data + " " + own))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Drain has the worker of this machine take nothing new, and waits until its turns have ended.

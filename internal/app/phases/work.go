@@ -12,22 +12,26 @@ import (
 	"github.com/cco-dev/cco/internal/app"
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
-	"github.com/cco-dev/cco/internal/session"
 	"github.com/cco-dev/cco/internal/whole"
 )
 
 // workerFile keeps the name of this machine as a worker.
 const workerFile = "worker.id"
 
-// workerID is the name that was drawn for this machine as a worker. It stays as long as the data directory.
+// workerID is the name that was drawn for this machine as a worker. It stays as long as the data directory, and its end
+// is of the machine: a copy of the disk has another name.
 func (a *Phases) workerID(draw bool) (string, error) {
 	file := filepath.Join(a.Dirs.Data, workerFile)
 	data, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	if id := strings.TrimSpace(string(data)); id != "" || !draw { // one that is empty was not written to the end
+	end := a.machineID()[:4]
+	if id := strings.TrimSpace(string(data)); strings.HasSuffix(id, end) {
 		return id, nil
+	}
+	if !draw {
+		return "", nil
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -35,7 +39,7 @@ func (a *Phases) workerID(draw bool) (string, error) {
 	}
 	host, _, _ = strings.Cut(strings.ToLower(host), ".")
 	host = strings.Trim(regexp.MustCompile(`[^0-9a-z-]+`).ReplaceAllString(host, "-"), "-")
-	id := strings.TrimLeft(host[:min(len(host), 40)]+"-"+session.NewID()[:4], "-")
+	id := strings.TrimLeft(host[:min(len(host), 40)]+"-"+end, "-")
 	return id, errors.Join(os.MkdirAll(a.Dirs.Data, 0o700), whole.Write(file, []byte(id+"\n"), 0o600))
 }
 

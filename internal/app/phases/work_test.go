@@ -9,7 +9,8 @@ import (
 	"github.com/cco-dev/cco/internal/must"
 )
 
-// Guards against a worker that can never be started again, because the power went while its name was written.
+// Guards against a worker that can never be started again, because the power went while its name was written, and
+// against two that go by one name, because a machine was cloned.
 func TestAWorkerHasANameThatStays(t *testing.T) {
 	a := &Phases{App: &app.App{}}
 	a.Dirs.Data = t.TempDir()
@@ -20,5 +21,13 @@ func TestAWorkerHasANameThatStays(t *testing.T) {
 	id := must.Get(a.workerID(true))(t)
 	if again := must.Get(a.workerID(false))(t); id == "" || again != id {
 		t.Errorf("it is %q, then %q", id, again)
+	}
+	// Another machine began with a copy of this one's disk.
+	must.Do(t, os.WriteFile(filepath.Join(a.Dirs.Data, workerFile), []byte("that-0000x\n"), 0o600))
+	if none := must.Get(a.workerID(false))(t); none != "" {
+		t.Errorf("it goes by the name of another: %q", none)
+	}
+	if own := must.Get(a.workerID(true))(t); own != id {
+		t.Errorf("it is %q, and was %q", own, id)
 	}
 }
