@@ -179,14 +179,15 @@ func (a *Phases) runAll(ctx context.Context, commands [][]string, file string) e
 	return nil
 }
 
-// unit is the engine for systemd. Another engine may still run: it is tried again until that has ended.
+// unit is the engine for systemd. Another engine may still run: it is tried again until that has ended. One that ended in
+// order was drained, and stays so.
 func unit(self string, env []string) string {
 	var b strings.Builder
 	b.WriteString("[Unit]\nDescription=The engine of cco's phases\nStartLimitIntervalSec=0\n\n[Service]\n")
 	for _, e := range env {
 		fmt.Fprintf(&b, "Environment=%s\n", quoted(e))
 	}
-	fmt.Fprintf(&b, "ExecStart=%s cruise serve\nRestart=always\nRestartSec=10\nKillMode=process\n\n"+
+	fmt.Fprintf(&b, "ExecStart=%s cruise serve\nRestart=on-failure\nRestartSec=10\nKillMode=process\n\n"+
 		"[Install]\nWantedBy=default.target\n", quoted(self))
 	return b.String()
 }
@@ -205,7 +206,7 @@ func plist(self string, env []string) string {
 <plist version="1.0"><dict>
 <key>Label</key><string>dev.cco.cruise</string>
 <key>RunAtLoad</key><true/>
-<key>KeepAlive</key><true/>
+<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
 <key>ThrottleInterval</key><integer>10</integer>
 <key>AbandonProcessGroup</key><true/>
 <key>EnvironmentVariables</key><dict>
