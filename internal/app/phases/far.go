@@ -142,17 +142,25 @@ func (a *Phases) Mirror(ctx context.Context, st *store.Store) error {
 	return a.mirrorGone(ctx, c, st, list)
 }
 
-// unset says why nothing is known of phases that machines share, and nothing can be said to them.
-const unset = "machines share it through Temporal, and the setting engine.temporal, which says where that is, is not " +
-	"there (see docs/machines.md)"
+// apart says why nothing can be said to a phase here, "" if it can: it is with machines, or this one's alone.
+func apart(c *fleet.Client, p store.Phase) string {
+	switch {
+	case p.Far() && c == nil:
+		return "machines share it through Temporal: set engine.temporal to where that is (see docs/machines.md)"
+	case !p.Far() && c != nil:
+		return "it is this machine's alone, and rests while engine.temporal has machines share phases: it goes on when " +
+			"that setting is removed"
+	}
+	return ""
+}
 
 // mirrorNone notes that the service of phases is not known.
 func (a *Phases) mirrorNone(ctx context.Context, st *store.Store) error {
 	list, err := st.Living(ctx)
 	a.far.asked, a.far.waits = time.Now(), map[string]string{}
 	for _, p := range list {
-		if p.Far() {
-			a.far.waits[p.ID] = unset
+		if why := apart(nil, p); why != "" {
+			a.far.waits[p.ID] = why
 		}
 	}
 	return err

@@ -168,8 +168,8 @@ func (a *Phases) Send(ctx context.Context, id string, ev cruise.Event) (store.Ph
 	if err != nil {
 		return p, err
 	}
-	if p.Far() && c == nil {
-		return p, &StateError{ID: p.ID, Why: unset}
+	if why := apart(c, p); why != "" {
+		return p, &StateError{ID: p.ID, Why: why}
 	}
 	if ev.ID == "" {
 		ev.ID = session.NewID() + session.NewID()
@@ -279,12 +279,14 @@ func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err
 	if err != nil {
 		return 0, err
 	}
-	if c == nil && slices.ContainsFunc(list, store.Phase.Far) {
-		a.IO.Warn("not all of them: %s", unset)
-		list = slices.DeleteFunc(list, store.Phase.Far)
-	}
-	near := slices.ContainsFunc(list, func(p store.Phase) bool { return !p.Far() })
-	if near || c == nil {
+	list = slices.DeleteFunc(list, func(p store.Phase) bool {
+		why := apart(c, p)
+		if why != "" {
+			a.IO.Warn("phase %s: %s", p.ID, why)
+		}
+		return why != ""
+	})
+	if c == nil {
 		if err := a.engine().Ensure(ctx); err != nil {
 			return 0, err
 		}

@@ -79,11 +79,6 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 	if err := svc.HandOff().Caution(ctx, repo, s.Base, ""); err != nil {
 		return "", err
 	}
-	if c != nil {
-		if err := onForge(ctx, &s); err != nil {
-			return "", err
-		}
-	}
 	st := cruise.NewState(s)
 	if st.Head.Unpushed, err = unpushed(ctx, f, repo, s.Base); err != nil {
 		return "", err
@@ -117,6 +112,16 @@ func unpushed(ctx context.Context, f Forge, repo *git.Repo, base string) ([]stri
 }
 
 func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State) (string, error) {
+	c, err := a.cluster()
+	if err != nil {
+		return "", err
+	}
+	state.Spec.Remote = "" // one that is taken up may have been shared
+	if c != nil {
+		if err := onForge(ctx, &state.Spec); err != nil {
+			return "", err
+		}
+	}
 	id, err := drawPhase(ctx, st, session.NewID)
 	if err != nil {
 		return "", err
@@ -129,10 +134,7 @@ func (a *Phases) begin(ctx context.Context, st *store.Store, state cruise.State)
 	if err := a.lend(ctx); err != nil {
 		return id, err
 	}
-	if c, err := a.cluster(); err != nil || c != nil {
-		if err != nil {
-			return id, err
-		}
+	if c != nil {
 		return id, a.startFar(ctx, c, st, id, state)
 	}
 	rec, err := steps.Record(id, state, time.Now())

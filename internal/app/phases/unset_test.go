@@ -3,6 +3,8 @@ package phases
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,4 +55,32 @@ func TestAPhaseThatMachinesShareHearsNothingWithoutTheirService(t *testing.T) {
 	if why := a.Waiting()["aaaaaaaa"]; !strings.Contains(why, "engine.temporal") {
 		t.Errorf("nobody is told why nothing is known of it: %q", why)
 	}
+}
+
+// Guards against a worker that nobody asked for, and that does not run the phase for which it was started.
+func TestAPhaseOfThisMachineRestsWhereMachinesSharePhases(t *testing.T) {
+	data := t.TempDir()
+	a := shell(data, nil)
+	db := must.Get(a.Store(t.Context()))(t)
+	defer func() { _ = db.Close() }()
+	st := cruise.NewState(cruise.Spec{Repo: "/r", Kind: cruise.Building})
+	must.Do(t, errors.Join(db.SavePhase(t.Context(), must.Get(steps.Record("aaaaaaaa", st, time.Now()))(t)),
+		os.WriteFile(filepath.Join(data, "config.toml"), []byte("[engine]\ntemporal = \"localhost:1\"\n"), 0o600)))
+	hear := func(_ context.Context, r serve.Request) error {
+		if r.Phase != "" {
+			t.Errorf("a worker is told of %+v", r)
+		}
+		return nil
+	}
+	must.Do(t, serve.Hear(t.Context(), data, hear, func(ctx context.Context) error {
+		_, err := a.Send(ctx, "aaaaaaaa", cruise.Event{Kind: cruise.EventResume})
+		if _, refused := errors.AsType[*StateError](err); !refused || !strings.Contains(err.Error(), "engine.temporal") {
+			t.Error(err)
+		}
+		words, err := a.Watched(ctx)
+		if !strings.Contains(words, "engine.temporal") {
+			t.Errorf("it says %q", words)
+		}
+		return err
+	}))
 }

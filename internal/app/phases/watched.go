@@ -38,6 +38,9 @@ func (a *Phases) Watched(ctx context.Context) (string, error) {
 	if len(list) == 0 {
 		return "", nil
 	}
+	if c, err := a.cluster(); err != nil || c != nil {
+		return "phase " + list[0].ID + ": " + apart(c, list[0]), err
+	}
 	runs, err := a.engine().Alive(ctx)
 	if silent, ok := errors.AsType[*serve.SilentError](err); ok {
 		return "nobody watches the phases: " + silent.Error(), nil
