@@ -255,17 +255,9 @@ func (a *Phases) Log(ctx context.Context, id string, skip int) ([]store.Line, er
 	return db.ReadLog(ctx, id, skip)
 }
 
-// SendAll gives an event to all phases that were paused or ask, and says how many are alive. Starting the engine
-// continues the others.
-func (a *Phases) SendAll(ctx context.Context, ev cruise.Event) (alive int, err error) {
-	return a.watchAll(ctx, &ev)
-}
-
-// Watch starts an engine where there is none, and says how many phases are alive. Those that were paused or ask stay
-// so: to go on can be a consent.
-func (a *Phases) Watch(ctx context.Context) (alive int, err error) { return a.watchAll(ctx, nil) }
-
-func (a *Phases) watchAll(ctx context.Context, ev *cruise.Event) (alive int, err error) {
+// WatchAll starts an engine where there is none, which continues phases, and says how many are alive. Those that were
+// paused or ask are given an event; without one they stay so: to go on can be a consent.
+func (a *Phases) WatchAll(ctx context.Context, ev *cruise.Event) (alive int, err error) {
 	db, err := a.Store(ctx)
 	if err != nil {
 		return 0, err

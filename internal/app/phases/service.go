@@ -73,18 +73,6 @@ func (a *Phases) fromShell() ([]string, error) {
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" }), nil
 }
 
-// ShellError names what a service would not have.
-type ShellError struct{ Names []string }
-
-func (e *ShellError) Error() string {
-	return fmt.Sprintf("a service would not have what only this shell's environment has: %s. Put tokens where `gh auth "+
-		"login` or `tea login add` keeps them, models' keys into the settings (`keys`), and run this without those "+
-		"variables", strings.Join(e.Names, ", "))
-}
-
-// WrongState marks an error about a state.
-func (e *ShellError) WrongState() {}
-
 func serviceHere() (service, error) {
 	all := services()
 	i := slices.IndexFunc(all, func(s service) bool { return s.goos == runtime.GOOS })
@@ -111,7 +99,9 @@ func (a *Phases) InstallService(ctx context.Context) (file string, notes []strin
 		}
 	}
 	if len(only) > 0 {
-		return "", nil, &ShellError{Names: only}
+		return "", nil, &StateError{Why: fmt.Sprintf("a service would not have what only this shell's environment has: %s. "+
+			"Put tokens where `gh auth login` or `tea login add` keeps them, models' keys into the settings (`keys`), and "+
+			"run this without those variables", strings.Join(only, ", "))}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -161,7 +151,7 @@ func (a *Phases) RemoveService(ctx context.Context) (file string, err error) {
 	}
 	file = filepath.Join(a.Home, s.file)
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		return file, &UnwatchedError{Why: "no service is installed"}
+		return file, &StateError{Why: "no service is installed"}
 	}
 	return file, errors.Join(a.runAll(ctx, s.end, file), os.Remove(file))
 }

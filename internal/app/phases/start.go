@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cco-dev/cco/internal/agent"
@@ -66,7 +65,7 @@ func (a *Phases) Start(ctx context.Context, s cruise.Spec, publish func(commits 
 		return "", err
 	}
 	if s.On != "" && c == nil {
-		return "", &UnsharedError{}
+		return "", &StateError{Why: unshared}
 	}
 	f, err := a.check(ctx, svc, s)
 	if err != nil {
@@ -191,18 +190,18 @@ func (a *Phases) check(ctx context.Context, svc *session.Service, s cruise.Spec)
 	return f, err
 }
 
-// StateError says that a phase's state does not allow what was asked.
-type StateError struct{ ID, Why string }
+// StateError says why the state of a phase, or of what all need, does not allow what was asked.
+type StateError struct {
+	ID  string // of the phase, if it is about one
+	Why string
+}
 
-func (e *StateError) Error() string { return strings.TrimSpace("phase "+e.ID) + ": " + e.Why }
+func (e *StateError) Error() string {
+	if e.ID == "" {
+		return e.Why
+	}
+	return "phase " + e.ID + ": " + e.Why
+}
 
 // WrongState marks an error about a state.
 func (e *StateError) WrongState() {}
-
-// RefusedError says that the user did not want it.
-type RefusedError struct{ Why string }
-
-func (e *RefusedError) Error() string { return e.Why }
-
-// WrongState marks an error about a state.
-func (e *RefusedError) WrongState() {}

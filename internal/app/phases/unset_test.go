@@ -41,7 +41,7 @@ func TestAPhaseThatMachinesShareHearsNothingWithoutTheirService(t *testing.T) {
 				t.Errorf("%s: %v", kind, err)
 			}
 		}
-		n, err := a.SendAll(ctx, cruise.Event{Kind: cruise.EventResume})
+		n, err := a.WatchAll(ctx, &cruise.Event{Kind: cruise.EventResume})
 		if n != 0 || !strings.Contains(said.String(), "engine.temporal") {
 			t.Errorf("%d go on: %q", n, said)
 		}

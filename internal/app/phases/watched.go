@@ -11,14 +11,6 @@ import (
 	"github.com/cco-dev/cco/internal/store"
 )
 
-// UnwatchedError says that an engine has ended under a command that shows what it does.
-type UnwatchedError struct{ Why string }
-
-func (e *UnwatchedError) Error() string { return e.Why }
-
-// WrongState marks an error about a state.
-func (e *UnwatchedError) WrongState() {}
-
 // looking bounds how long a command that only shows looks for tokens.
 const looking = 10 * time.Second
 
@@ -83,18 +75,18 @@ func (a *Phases) lacks(ctx context.Context, alive []store.Phase) string {
 	return ""
 }
 
-// StillWatched gives an *UnwatchedError if no engine runs any more.
+// StillWatched gives a *StateError if no engine runs any more.
 func (a *Phases) StillWatched(ctx context.Context) error {
 	if c, err := a.cluster(); err != nil || c != nil {
 		return err // whoever watches may be on another machine, and another may follow
 	}
 	runs, err := a.engine().Alive(ctx)
 	if silent, ok := errors.AsType[*serve.SilentError](err); ok {
-		return &UnwatchedError{Why: "nobody watches any more: " + silent.Error()}
+		return &StateError{Why: "nobody watches any more: " + silent.Error()}
 	}
 	if err != nil || runs {
 		return err
 	}
-	return &UnwatchedError{Why: "nobody watches any more: the engine has ended (cruise.log in " + a.Dirs.Data +
+	return &StateError{Why: "nobody watches any more: the engine has ended (cruise.log in " + a.Dirs.Data +
 		" may say why); `cco cruise serve` starts another"}
 }

@@ -43,20 +43,12 @@ func (a *Phases) workerID(draw bool) (string, error) {
 	return id, errors.Join(os.MkdirAll(a.Dirs.Data, 0o700), whole.Write(file, []byte(id+"\n"), 0o600))
 }
 
-// UnsharedError says that phases are not shared.
-type UnsharedError struct{}
-
-func (e *UnsharedError) Error() string {
-	return "phases are on this machine alone: set engine.temporal to share them (see docs/machines.md)"
-}
-
-// WrongState marks an error about a state.
-func (e *UnsharedError) WrongState() {}
+const unshared = "phases are on this machine alone: set engine.temporal to share them (see docs/machines.md)"
 
 // Work runs phases of the service on this machine until the context ends.
 func (a *Phases) Work(ctx context.Context) error {
 	if c, err := a.cluster(); err != nil || c == nil {
-		return cmp.Or(err, error(&UnsharedError{}))
+		return cmp.Or(err, error(&StateError{Why: unshared}))
 	}
 	return a.Serve(ctx, 0, "")
 }

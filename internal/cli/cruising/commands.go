@@ -58,7 +58,7 @@ func (t *tool) install(dir string, force, asJSON bool) error {
 		case err == nil && string(old) == string(data):
 			continue
 		case err == nil && !force:
-			return &phases.StateError{ID: e.Name(), Why: path + " is there and differs: replace it with --force"}
+			return &phases.StateError{Why: path + " is there and differs: replace it with --force"}
 		case err != nil && !errors.Is(err, os.ErrNotExist):
 			return err
 		}

@@ -112,7 +112,7 @@ workspace, after that was checked against the forge.`,
 			case from != "":
 				return t.adopt(cmd.Context(), from, who, asJSON)
 			case all:
-				n, err := t.SendAll(cmd.Context(), ev)
+				n, err := t.WatchAll(cmd.Context(), &ev)
 				if err != nil {
 					return err
 				}

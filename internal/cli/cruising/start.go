@@ -148,7 +148,7 @@ func (t *tool) mayPublish(ctx context.Context, commits []string, yes bool) error
 		return nil
 	}
 	if ok, err := cli.Ask(ctx, t.IO, "Publish them?"); err != nil || !ok {
-		return cmp.Or(err, error(&phases.RefusedError{Why: "nothing was started: push them first, or begin at a branch " +
+		return cmp.Or(err, error(&phases.StateError{Why: "nothing was started: push them first, or begin at a branch " +
 			"that was pushed"}))
 	}
 	return nil

@@ -56,11 +56,6 @@ type life struct {
 	arrived chan struct{}  // holds something when there may be events
 }
 
-// NotRunningError says that this engine does not run a phase.
-type NotRunningError struct{ Phase string }
-
-func (e *NotRunningError) Error() string { return "phase " + e.Phase + " is not being run" }
-
 // Start begins a life of a phase from a saved state, with what its context holds: it ends when that ends, and over is
 // closed when it has. One that was begun is not begun again; a later one ends it, and begins when it is over.
 func (e *Engine) Start(ctx context.Context, phase string, st cruise.State) (over <-chan struct{}) {
@@ -113,7 +108,7 @@ func (e *Engine) Send(phase string, ev cruise.Event) error {
 	defer e.mu.Unlock()
 	l := e.lives[phase]
 	if l == nil {
-		return &NotRunningError{Phase: phase}
+		return errors.New("phase " + phase + " is not being run")
 	}
 	known := func(o cruise.Event) bool { return o.ID == ev.ID }
 	if !slices.ContainsFunc(l.events, known) && !slices.ContainsFunc(l.taken, known) {

@@ -133,7 +133,7 @@ func TestAPhaseGoesOnFromWhatItSaved(t *testing.T) {
 		if st := w.saved(t); st.End != cruise.EndCleanup || w.named != 1 || e.runs("aaaaaaaa") {
 			t.Errorf("end %q, named %d times", st.End, w.named)
 		}
-		if _, gone := errors.AsType[*NotRunningError](e.Send("aaaaaaaa", ev)); !gone {
+		if e.Send("aaaaaaaa", ev) == nil {
 			t.Error("what is sent to a phase that has ended is lost")
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -60,20 +61,12 @@ func Dial(o Options, key Key) (*Client, error) {
 // Close ends the connection.
 func (c *Client) Close() { c.c.Close() }
 
-// AwayError says that the service can't be asked.
-type AwayError struct {
-	Address string
-	Err     error
-}
-
-func (e *AwayError) Error() string { return fmt.Sprintf("Temporal at %s: %v", e.Address, e.Err) }
-func (e *AwayError) Unwrap() error { return e.Err }
-
+// away is the error of a service that can't be asked.
 func (c *Client) away(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &AwayError{Address: c.Address, Err: err}
+	return fmt.Errorf("ask Temporal at %s: %w", c.Address, err)
 }
 
 // WorkflowID names a phase to the service.
@@ -206,11 +199,10 @@ func (c *Client) seen(e *workflowpb.WorkflowExecutionInfo) (s Seen, ok bool) {
 	if status == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
 		return s, false // another run has followed it
 	}
-	id := e.GetExecution().GetWorkflowId()
-	if len(id) < len("cco-") {
+	s.Phase, ok = strings.CutPrefix(e.GetExecution().GetWorkflowId(), "cco-")
+	if !ok {
 		return s, false
 	}
-	s.Phase = id[len("cco-"):]
 	fields := e.GetMemo().GetFields()
 	var sealed Sealed
 	read := converter.GetDefaultDataConverter().FromPayload

@@ -238,7 +238,7 @@ func cleanup(ctx context.Context, j *job, in Cleanup) error {
 // watchPhases starts an engine where there is none. It answers no question and ends no pause, as `cco cruise resume
 // --all` does: who presses it has not read them all.
 func watchPhases(ctx context.Context, j *job, _ Nothing) error {
-	n, err := j.Watch(ctx)
+	n, err := j.WatchAll(ctx, nil)
 	return j.did(err, "an engine watches; phases that live: %d", n)
 }
 
