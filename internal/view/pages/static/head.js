@@ -17,7 +17,9 @@ import {
   Soon,
   Wrong,
   base,
+  day,
   dollars,
+  exact,
   money,
   none,
   now,
@@ -58,12 +60,12 @@ const Ran = ({s, live}) => {
   return none(s.started) || !end || ms < 1000 ? null : html`<span class="m">${span(ms)}</span>`;
 };
 
-// SoFar stands beside each part of a session.
-export const SoFar = ({s, children}) => html`
-  <aside class="dk stack l" aria-label="So far">
+// Details stand beside each part of a session.
+export const Details = ({s, children}) => html`
+  <aside class="dk stack l" aria-label="Details">
     ${children}
     <section>
-      <h2>So far</h2>
+      <h2>Details</h2>
       <dl class="kv">
         ${s.size && html`
           <dt>Files</dt>
@@ -73,12 +75,16 @@ export const SoFar = ({s, children}) => html`
           <dt>Tokens</dt>
           <dd>${tokens(used(s.spent))}</dd>
         `}
-        <dt>Box</dt>
-        <dd class="cut"><a href=${'/box/' + encodeURIComponent(s.box)} class="acc">${s.box}</a></dd>
         ${s.model && html`
           <dt>Model</dt>
           <dd class="cut" title=${s.model}>${s.model}</dd>
         `}
+        ${!none(s.started) && html`
+          <dt>Started</dt>
+          <dd class="cut" title=${exact(s.started)}>${day(s.started)}</dd>
+        `}
+        <dt>Box</dt>
+        <dd class="cut"><a href=${'/box/' + encodeURIComponent(s.box)} class="acc">${s.box}</a></dd>
         ${s.tip && html`
           <dt>Taken at</dt>
           <dd class="mono">${short(s.tip)}</dd>

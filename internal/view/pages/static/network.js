@@ -2,7 +2,6 @@
 import {
   html,
   useAsk,
-  state,
   now,
   Act,
   Ago,
@@ -14,12 +13,14 @@ import {
   count,
   runOf,
 } from '/assets/app.js';
-import {Frame, SoFar} from '/assets/head.js';
+import {Frame} from '/assets/head.js';
 
-export const Host = ({of}) => {
-  const at = of.split(':')[0].split('.').slice(0, -2).join('.').length;
+// Host is cut before its domain, and says its port where that is not the usual one.
+export const Host = ({of: whole}) => {
+  const of = whole.replace(/:443$/, ''),
+    at = of.split(':')[0].split('.').slice(0, -2).join('.').length;
   return html`
-    <span class="path" title=${of}>
+    <span class="path" title=${whole}>
       <span>${at ? of.slice(0, at + 1) : ''}</span>
       <span>${at ? of.slice(at + 1) : of}</span>
     </span>
@@ -38,7 +39,7 @@ export function Left({list, title = 'What left'}) {
           <thead>
             <tr>
               <th>Host</th>
-              <th class="dk">By</th>
+              <th class="dk">For</th>
               <th class="n w1 dk">Last</th>
               <th class="n w1">Times</th>
               <th class="n w2">Sent</th>
@@ -69,7 +70,8 @@ export function Refused({list, box, caution, done}) {
   return html`
     <section class="card">
       <h2 class="f">
-        What was refused<span class="m">${list.length ? count(list.length, 'host') : ''}</span>
+        What was refused
+        <span class="m">${list.length ? count(list.length, 'host') : ''}</span>
       </h2>
       ${list.length ? html`
         <table class="tab fx">
@@ -95,6 +97,7 @@ export function Refused({list, box, caution, done}) {
                       path=${to}
                       body=${{host: r.allow}}
                       danger
+                      quiet
                       sure=${`Allow ${r.allow}? ${caution}`}
                       yes="Yes, allow"
                       label=${'Allow ' + r.allow}
@@ -113,20 +116,46 @@ export function Refused({list, box, caution, done}) {
     </section>
   `;
 }
-export const MayLeave = ({list}) => html`
-  <aside class="card" aria-label="May leave">
-    <h2>May leave</h2>
-    <ul class="sect allowed">
-      ${list.map(a => html`
-        <li key=${a.rule}>
-          <b class="blk any">${a.rule}</b>
-          <span class="m s">${a.from}</span>
-        </li>
-      `)}
-      ${!list.length && html`<li class="m">Nothing.</li>`}
-    </ul>
-  </aside>
-`;
+// byHost puts together what is allowed for one host. That of models says whose it is.
+function byHost(list) {
+  const hosts = new Map();
+  for (const {rule, from} of list) {
+    const host = rule.replace(/^https:\/\//, ''),
+      model = /^the model of (\S+),/.exec(from)?.[1],
+      of = hosts.get(host) || {models: [], from: []};
+    if (model) of.models.push(model);
+    else of.from.push(from);
+    hosts.set(host, of);
+  }
+  return [...hosts];
+}
+const whose = ({models, from}) =>
+  [models.length ? 'for ' + models.join(', ') : '', ...from.map(x => x.replace(/^(this|your) /, 'allowed by $&'))]
+    .filter(Boolean)
+    .join(', ');
+export function MayLeave({list}) {
+  const hosts = byHost(list);
+  return html`
+    <aside class="card may" aria-label="What may leave">
+      <h2 class="f">
+        What may leave
+        <span class="m">${hosts.length ? count(hosts.length, 'host') : ''}</span>
+      </h2>
+      <ul class="sect allowed">
+        ${hosts.map(([host, of]) => html`
+          <li key=${host}>
+            <b class="blk any">${host}</b>
+            <span class="m s">${whose(of)}</span>
+          </li>
+        `)}
+        ${!hosts.length && html`<li class="m">Nothing.</li>`}
+      </ul>
+      ${hosts.some(([, of]) => of.models.length) && html`
+        <p class="sect m s foot">Your keys of models are added on the way.</p>
+      `}
+    </aside>
+  `;
+}
 // OfBox is what the box of a session lets through.
 function OfBox({name}) {
   const {v} = useAsk('/boxes/' + encodeURIComponent(name), 0);
@@ -148,12 +177,11 @@ export function Network({id}) {
             ${v ? html`
               <${Left} list=${v.left} />
               <${Refused} list=${v.refused} box=${s.box} caution=${caution} done=${done} />
-              <${OfBox} name=${s.box} />
             ` : (
               !e && html`<${Soon} />`
             )}
           </main>
-          <${SoFar} s=${s} />
+          <${OfBox} name=${s.box} />
         </div>
       `}
     </${Frame}>

@@ -24,10 +24,12 @@ import {
   heads,
   plainly,
   hue,
+  none,
+  now,
   span,
   dollars,
 } from '/assets/app.js';
-import {Frame, SoFar} from '/assets/head.js';
+import {Frame, Details} from '/assets/head.js';
 import {Field, Answer} from '/assets/need.js';
 
 const PART = 200,
@@ -96,8 +98,10 @@ function turnsOf(items) {
     run.list.push(i);
   };
   for (const i of items) {
-    const anew = ['start', 'prompt'].includes(i.kind) && turn?.parts.some(p => p.kind !== 'sys');
-    if (!turn || turn.over || anew) begin(i);
+    const anew = ['start', 'prompt'].includes(i.kind) && turn?.parts.some(p => p.kind !== 'sys'),
+      after = turn?.over && !(['step', 'end'].includes(i.kind) && !turn.ended); // what is kept of it belongs to it
+    if (!turn || after || anew) begin(i);
+    if (i.kind === 'end') turn.ended = true;
     switch (i.kind) {
       case 'call':
         into('calls', {...i, result: results.get(i.call)});
@@ -111,8 +115,8 @@ function turnsOf(items) {
       case 'line':
         into('lines', i);
         break;
-      case 'start': // with the same model again says nothing
-        if (i.text !== model) into('sys', i);
+      case 'start': // with the same model again says nothing, and a script has none
+        if (i.text !== model && i.text !== 'script') into('sys', i);
         model = i.text;
         break;
       case 'step':
@@ -220,6 +224,8 @@ function Calls({list}) {
     </details>
   `;
 }
+const long = rows => new Date(rows.at(-1).at) - new Date(rows[0].at) >= 1000;
+const capital = words => words.slice(0, 1).toUpperCase() + words.slice(1);
 const Sys = ({list}) => {
   const refused = list.filter(i => i.kind === 'refused'),
     words = list.filter(i => i.kind !== 'refused'),
@@ -230,8 +236,8 @@ const Sys = ({list}) => {
       <details class=${'calls sys ' + c}>
         <summary class="call m">
           <${Icon} of="right" c="fold" />
-          <span class="cut">${head}</span>
-          ${rows.length > 1 && html`<span class="n s">${rows.length}</span>`}
+          <span class="cut">${capital(head)}</span>
+          ${rows.length > 1 && long(rows) && html`<span class="n s">${took(rows[0].at, rows.at(-1).at)}</span>`}
         </summary>
         <ul>
           ${rows.map(i => html`
@@ -241,7 +247,7 @@ const Sys = ({list}) => {
       </details>
     `;
   return [
-    line(words, words.length ? say(words.at(-1)) : '', 'step'),
+    line(words, words.map(say).join(', '), 'step'),
     line(
       refused,
       refused.length === 1
@@ -306,14 +312,14 @@ function One({i}) {
 }
 
 // A turn that began with what a person said has that under a head of its own.
-function Turn({t, n, agent}) {
+function Turn({t, n, agent, runs}) {
   const isPrompt = p => p.list[0].kind === 'prompt',
     at = html`<time class="m s end" datetime=${t.at}>${clock(t.at)}</time>`,
     asked = t.parts.filter(isPrompt),
     did = t.parts.filter(p => !isPrompt(p)),
-    spent = ['turn ' + n, t.over && took(t.at, t.end), t.spent && money(t.spent)];
+    spent = [n && 'turn ' + n, t.over && took(t.at, t.end), t.spent && money(t.spent)];
   return html`
-    <section class="turn" aria-label=${'Turn ' + n}>
+    <section class="turn" aria-label=${'Turn ' + (n || 1)}>
       ${asked.length > 0 && html`
         <header>
           <span class="dot"></span>
@@ -329,28 +335,56 @@ function Turn({t, n, agent}) {
           <span class="m s">${spent.filter(Boolean).join(' · ')}</span>
           ${!asked.length && at}
         </header>
-        <${Parts} of=${did} />
+        <${Parts} of=${did} runs=${runs && !t.over} />
       `}
     </section>
   `;
 }
-// Printed is what a command printed: the end of it, where that is long. All of it is there, to be found.
-function Printed({list}) {
+// stepsOf makes steps of what commands printed: a script says when a task of its plan begins, and what came of it.
+const mark = '==> ';
+function stepsOf(list) {
+  const steps = [];
+  for (const {id, at, text} of list) {
+    const says = text.startsWith(mark) ? text.slice(mark.length) : '',
+      last = steps.at(-1);
+    if (last && says.startsWith(last.title + ': ')) last.came = says.slice(last.title.length + 2);
+    else if (says) steps.push({key: id, at, title: says, lines: []});
+    else if (last && !last.came) last.lines.push(text);
+    else steps.push({key: id, at, title: '', lines: [text]});
+    steps.at(-1).end = at;
+  }
+  return steps;
+}
+// Step is one of them, with the end of what it printed, where that is long. All of it is there, to be found.
+function Step({of, runs}) {
   const [whole, show] = useState(false),
-    long = list.length > 30;
+    n = of.lines.length,
+    long = n > 30;
   return html`
-    <div class=${'printed' + (long && !whole ? ' end0' : '')}>
-      ${long && html`
-        <p class="f s m">
-          <span class="grow">${count(list.length, 'line')}</span>
+    <section class=${'printed' + (long && !whole ? ' end0' : '')}>
+      <p class="f s m">
+        <${Icon} of=${runs ? 'run' : of.came ? 'done' : 'right'} c=${runs ? 'acc' : of.came ? 'ok' : ''} />
+        <b class="cut">${of.title || 'Output'}</b>
+        ${of.came && html`<span class="cut dk">${of.came}</span>`}
+        <span class="end n">
+          ${long ? count(n, 'line') + ', ' : ''}
+          ${took(of.at, of.end)}
+        </span>
+        ${long && html`
           <button type="button" class="btn q" onClick=${() => show(!whole)}>${whole ? 'Show the end' : 'Show all'}</button>
-        </p>
-      `}
-      <pre class="lines" tabindex="0">${list.map(i => i.text).join('\n')}</pre>
-    </div>
+        `}
+      </p>
+      ${n > 0 && html`<pre class="lines" tabindex="0">${of.lines.join('\n')}</pre>`}
+    </section>
   `;
 }
-const Parts = ({of}) => of.map(p => html`
+function Printed({list, runs}) {
+  const steps = stepsOf(list);
+  return steps.map((x, k) => html`
+    <${Step} key=${x.key} of=${x} runs=${runs && !x.came && k === steps.length - 1} />
+  `);
+}
+const Parts = ({of, runs}) => of.map(p => html`
         <div
           class=${'item ' + (p.kind === 'one' ? p.list[0].kind : p.kind === 'calls' ? 'group0' : p.kind)}
           key=${p.key}>
@@ -359,7 +393,7 @@ const Parts = ({of}) => of.map(p => html`
           ` : p.kind === 'sys' ? html`
             <${Sys} list=${p.list} />
           ` : p.kind === 'lines' ? html`
-            <${Printed} list=${p.list} />
+            <${Printed} list=${p.list} runs=${runs && p === of.at(-1)} />
           ` : html`
             <${One} i=${p.list[0]} />
           `}
@@ -582,9 +616,10 @@ function Say({s, done, heard}) {
       <p class="f working">
         <span class="dot acc"></span>
         <b>Working</b>
-        <span class="m s">
-          ${heard && html`Heard <${Ago} at=${heard} /> ago.`}
-          <span class="dk">${' '}You can reply when it has ended.</span>
+        <span class="m s cut">
+          ${heard && now.value - new Date(heard) > 10000
+            ? html`Nothing said for <${Ago} at=${heard} />.`
+            : 'You can reply when it has ended.'}
         </span>
       </p>
     `;
@@ -599,31 +634,32 @@ function Say({s, done, heard}) {
   );
 }
 
-// body is a plan without its title, which the head says already.
-const body = s => (s.plan.startsWith('# ' + s.title + '\n') ? s.plan.slice(s.title.length + 3).trim() : s.plan);
+// body is a plan without its title, which the head says already, also where it is that of the one task.
+function body(s) {
+  const plan = s.plan.startsWith('# ' + s.title + '\n') ? s.plan.slice(s.title.length + 3).trim() : s.plan,
+    one = '## Task 1: ' + s.title + '\n';
+  return plan.startsWith(one) ? plan.slice(one.length).trim() : plan;
+}
+const task = heading => heading.replace(/^Task \d+: /, '');
 // Gist is what a plan has in it: its parts by their names, or how it begins.
-function Gist({s, alone}) {
+function Gist({s}) {
   const parts = heads(body(s));
-  if (alone && parts.length < 2) return null;
   return html`
     <section>
       <h2>Plan</h2>
       ${parts.length > 1 ? html`
         <ol class="gist">
           ${parts.slice(0, 12).map((x, i) => html`
-            <li key=${i} class="f"><span class="m n">${i + 1}</span><span class="cut">${x.replace(/^Task \d+: /, '')}</span></li>
+            <li key=${i} class="f"><span class="m n">${i + 1}</span><span class="cut">${task(x)}</span></li>
           `)}
         </ol>
       ` : html`
         <div class="words m clip"><${Words} of=${body(s)} first=${6} /></div>
       `}
-      ${!alone && html`<p><a class="s acc" href=${'/session/' + s.id + '/plan'}>Whole plan</a></p>`}
+      <p><a class="s acc" href=${'/session/' + s.id + '/plan'}>Whole plan</a></p>
     </section>
   `;
 }
-const Side = ({s, alone}) => html`
-  <${SoFar} s=${s}>${s.plan && html`<${Gist} s=${s} alone=${alone} />`}</${SoFar}>
-`;
 
 export function Session({id}) {
   const t = useTranscript(id),
@@ -652,7 +688,8 @@ export function Session({id}) {
       ${(s, done) => {
         const asked = s.question && w.items.findLast(i => i.kind === 'question'),
           said = i => (s.agent === 'script' && i.kind === 'words' ? {...i, kind: 'line'} : i), // what commands print
-          turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)).map(said));
+          turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)).map(said)),
+          quiet = w.read && !w.first && filter === 'all' && turns.every(x => x.parts.every(p => p.kind === 'sys'));
         return html`
           <div class="side talk">
             <main id="main" tabindex="-1" aria-label="Transcript">
@@ -687,14 +724,22 @@ export function Session({id}) {
                 </p>
               `}
               ${turns.map((x, k) => html`
-                <${Part} key=${x.key}><${Turn} t=${x} n=${k + 1} agent=${s.agent} /></${Part}>
+                <${Part} key=${x.key}>
+                  <${Turn}
+                    t=${x}
+                    n=${turns.length > 1 && k + 1}
+                    agent=${s.agent}
+                    runs=${s.live && w.live && k === turns.length - 1}
+                  />
+                </${Part}>
               `)}
               ${!w.live && w.end < w.total && html`
                 <p class="f more"><button type="button" class="btn q" onClick=${t.later}>Later</button></p>
               `}
-              ${w.items.length === 0 && w.read && html`
+              ${quiet && !asked && html`
                 <${Empty} icon="run" head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said yet'}>
                   ${s.terminal && html`
+                    What it shows there is not written down here.${' '}
                     <a class="acc" href=${'/session/' + id + '/terminal'}>Look at it</a>
                   `}
                 </${Empty}>
@@ -709,7 +754,7 @@ export function Session({id}) {
                 <${Say} key=${s.question ? s.seen : ''} s=${s} done=${done} heard=${w.items.at(-1)?.at} />
               </div>
             </main>
-            <${Side} s=${s} />
+            <${Details} s=${s}>${s.plan && html`<${Gist} s=${s} />`}</${Details}>
           </div>
         `;
       }}
@@ -717,26 +762,54 @@ export function Session({id}) {
   `;
 }
 
+// Contents leads to the parts of a long plan.
+const Contents = ({of}) => html`
+  <section>
+    <h2>Contents</h2>
+    <ol class="gist">
+      ${of.map((x, i) => html`
+        <li key=${i} class="f">
+          <span class="m n">${i + 1}</span>
+          <button
+            type="button"
+            class="open"
+            onClick=${() => document.querySelectorAll('.long .heading')[i]?.scrollIntoView()}>
+            ${task(x)}
+          </button>
+        </li>
+      `)}
+    </ol>
+  </section>
+`;
 export function Plan({id}) {
   return html`
     <${Frame} id=${id} tab="/plan">
-      ${s => html`
-        <div class="side talk">
-          <main id="main" tabindex="-1">
-            ${s.plan ? html`
-              <div class="f gap">
-                <h2 class="sr">Plan</h2>
-                <span class="m s grow cut">As it was sent to ${s.agent}</span>
-                <${Copy} of=${s.plan}>Copy plan</${Copy}>
-              </div>
-              <div class="words long"><${Words} of=${body(s)} /></div>
-            ` : html`
-              <${Empty} icon="file" head="No plan">None was sent to it, or it is not known any more.</${Empty}>
-            `}
-          </main>
-          <${Side} s=${s} alone />
-        </div>
-      `}
+      ${s => {
+        const parts = s.plan ? heads(body(s)) : [];
+        return html`
+          <div class="side talk">
+            <main id="main" tabindex="-1">
+              ${s.plan ? html`
+                <section class="card">
+                  <h2 class="f">
+                    <${Icon} of="file" c="m" />
+                    Plan
+                    <span class="m s cut">
+                      ${parts.length > 1 && count(parts.length, 'part') + ', '}sent to ${s.agent}
+                      ${!none(s.created) && html` <${Ago} at=${s.created} long /> ago`}
+                    </span>
+                    <${Copy} of=${s.plan} quiet>Copy plan</${Copy}>
+                  </h2>
+                  <div class="words long"><${Words} of=${body(s)} /></div>
+                </section>
+              ` : html`
+                <${Empty} icon="file" head="No plan">None was sent to it, or it is not known any more.</${Empty}>
+              `}
+            </main>
+            <${Details} s=${s}>${parts.length > 2 && html`<${Contents} of=${parts} />`}</${Details}>
+          </div>
+        `;
+      }}
     </${Frame}>
   `;
 }

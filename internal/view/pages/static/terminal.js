@@ -74,6 +74,7 @@ function Screen({id}) {
     term = useRef(null),
     has = useRef(false);
   const [who, setWho] = useState('reader'),
+    [joined, setJoined] = useState(false),
     [ended, setEnded] = useState(false),
     [taken, setTaken] = useState(false),
     [ctrl, setCtrl] = useState(false),
@@ -106,6 +107,7 @@ function Screen({id}) {
         has.current = false;
         setWho('reader');
         setEnded(false);
+        setJoined(true);
       };
       s.onmessage = m => {
         if (m.data instanceof ArrayBuffer) {
@@ -130,6 +132,7 @@ function Screen({id}) {
         if (v.kind === 'ended') setEnded(true);
       };
       s.onclose = () => {
+        setJoined(false);
         if (!gone) again();
       };
     };
@@ -215,7 +218,7 @@ function Screen({id}) {
             type="button"
             class="btn fill"
             onClick=${take}
-            disabled=${ended}
+            disabled=${ended || !joined}
             aria-disabled=${calm.value ? undefined : 'true'}>
             Take the keyboard
           </button>
