@@ -22,8 +22,11 @@ import {
 } from '/assets/app.js';
 import {Left, MayLeave, Refused} from '/assets/network.js';
 
-// roundly says much memory in GB.
-const roundly = words => words.replace(/\b(\d{4,}) MB/, (_, n) => Math.round(n / 1024) + ' GB');
+// roundly says much memory in GB, and no number of a user that no list has.
+const roundly = words =>
+  words
+    .replace(/\b(\d{4,}) MB/, (_, n) => Math.round(n / 1024) + ' GB')
+    .replace(/uid \d{6,} on the host/, 'a user of its own');
 const at = name => '/boxes/' + encodeURIComponent(name);
 
 export function Boxes({id}) {
@@ -172,7 +175,7 @@ function Box({name, b, done}) {
         <${Refused} list=${s.refused} box=${name} caution=${s.caution} done=${then} />
         <section class="card">
           <h2 class="f">
-            What the guard said
+            What the guard denied
             <span class="m">${s.denials.length ? count(s.denials.length, 'time') : ''}</span>
           </h2>
           ${s.denials.length ? html`
@@ -196,7 +199,7 @@ function Box({name, b, done}) {
               </tbody>
             </table>
           ` : html`
-            <p class="m pad">It said nothing here.</p>
+            <p class="m pad">Nothing.</p>
           `}
         </section>
       </div>

@@ -31,6 +31,27 @@ const short = text => text.replace(/^(pull|phase|box|session) \S+: /, '').split(
 const quoted = text => '“' + (text || '').trim().split('\n')[0] + '”';
 const goesOn = v => v.text || (v.max_cost && dollars(v.max_cost)) || v.max_tokens;
 
+// signs are those of the log's words, where there is one that says more than that it was done.
+const signs = {
+  'pull': 'branch',
+  'mark': 'file',
+  'comment': 'file',
+  'remove a comment': 'file',
+  'send comments': 'file',
+  'start a run': 'run',
+  'continue': 'run',
+  'resume': 'run',
+  'start an engine': 'run',
+  'pause': 'limit',
+  'answer': 'ask',
+  'throw away': 'no',
+  'allow': 'safe',
+  'verify': 'safe',
+  'start': 'box',
+  'stop': 'box',
+  'stop everything': 'box',
+  'limit': 'money',
+};
 // says is what was to be done, as people say it, by what the log calls it. v is what was said with it.
 const says = {
   'answer': v => 'Answer ' + quoted(v.text),
@@ -132,7 +153,7 @@ function byDay(deeds) {
 function Deed({d, name, place}) {
   const runs = d.result === 'asked',
     ok = /^(asked|done)/.test(d.result),
-    [icon, hue] = runs ? ['run', 'm'] : ok ? ['done', 'm'] : ['fail', 'bad'],
+    [icon, hue] = ok ? [signs[d.what] || 'done', 'm'] : ['fail', 'bad'],
     result = runs ? 'no end is known' : d.result.replace(/^done(: )?/, ''),
     // What a sentence says already is not said again.
     came = ok && /^(limit|allow|mark)$/.test(d.what) ? '' : short(result);
@@ -140,11 +161,15 @@ function Deed({d, name, place}) {
     <details class="deed">
       <summary>
         <${Icon} of=${icon} c=${hue} label=${ok ? '' : 'refused'} />
-        <span class="cut what">
-          <bdi>${d.words}</bdi>
-          ${d.times > 1 && html`<span class="m"> · ${d.times} times</span>`}
+        <span class="said0">
+          <span class="cut what">
+            <bdi>${d.words}</bdi>
+            ${d.times > 1 && html`<span class="m"> · ${d.times} times</span>`}
+          </span>
+          <span class=${'m s cut on' + (ok ? '' : ' dk')}>
+            <bdi>${name || browser(d.browser).replace(/^a program.*/, '')}</bdi>
+          </span>
         </span>
-        <span class=${'m s cut on' + (ok ? '' : ' dk')}><bdi>${name || browser(d.browser).replace(/^a program.*/, '')}</bdi></span>
         <span class=${'s came ' + (ok ? 'cut m dk' : 'bad')}>${came}</span>
         <time class="m s n" datetime=${d.at}>${clock(d.at)}</time>
       </summary>
@@ -188,9 +213,9 @@ export function Gone({id}) {
     lately = st ? [...st.live, ...st.recent].slice(0, 6) : [],
     restore = 'cco box restore ' + id;
   return html`
-    <main id="main" tabindex="-1" class="page mid stack l">
+    <main id="main" tabindex="-1" class="page mid stack l gone">
       <section>
-        <p class="f s m mono any">${location.pathname}</p>
+        <${Icon} of="search" c="xl m" />
         <h1>${!id ? 'No page has this address' : thrown ? 'This session was thrown away' : 'No session has this name'}</h1>
         <p class="m">
           ${!id
@@ -226,9 +251,10 @@ export function Gone({id}) {
                 [icon, hue, says] = signOf(s, live);
               return html`
                 <li key=${s.id}>
-                  <a class="f" href=${'/session/' + s.id}>
-                    <${Icon} of=${icon} c=${hue} label=${says} />
-                    <span class="cut grow"><bdi>${titleOf(s)}</bdi></span>
+                  <a href=${'/session/' + s.id}>
+                    <${Icon} of=${icon} c=${hue} />
+                    <span class="cut"><bdi>${titleOf(s)}</bdi></span>
+                    <span class="m s cut dk">${says[0].toUpperCase() + says.slice(1)}</span>
                     <span class="m s cut dk">${base(s.repo)} · ${s.branch}</span>
                     <span class="m s n"><${Ago} at=${live ? s.started : s.finished} /></span>
                   </a>

@@ -125,7 +125,7 @@ function Limit({m, name, says, spent, done}) {
   const [value, setValue] = useState(null),
     tok = name.endsWith('tokens'),
     is = m.limits[name] || 0,
-    show = v => (tok ? tokens(v) : dollars(v)),
+    show = v => (tok ? tokens(v).replace('.0', '') : dollars(v)),
     id = 'limit-' + name;
   return html`
     <div class="lim">
@@ -151,7 +151,7 @@ function Limit({m, name, says, spent, done}) {
             Set it
           </${Act}>
         </span>
-      ` : null}
+      ` : spent !== undefined && is > 0 && html`<${Bar} at=${spent / is} c=${spent > 0.8 * is ? 'warn' : 'm'} />`}
     </div>
   `;
 }

@@ -58,7 +58,7 @@ export function Left({list, title = 'What left'}) {
           </tbody>
         </table>
       ` : html`
-        <p class="m pad">Nothing left it.</p>
+        <p class="m pad">Nothing.</p>
       `}
     </section>
   `;
@@ -111,7 +111,7 @@ export function Refused({list, box, caution, done}) {
           </tbody>
         </table>
       ` : html`
-        <p class="m pad">Nothing was refused.</p>
+        <p class="m pad">Nothing.</p>
       `}
     </section>
   `;

@@ -70,7 +70,7 @@ function stepsOf(p) {
     ['Merge', 'ok'],
   ])
     if (!p.ended && (steps.length < 7 || name === 'Merge') && !steps.some(s => s.role === name))
-      steps.push({name, hue, todo: true, says: name === 'Merge' ? 'into its base' : 'to come'});
+      steps.push({name, hue, todo: true, says: 'to come'});
   if (p.ended) steps.push({name: 'End', hue: p.end === 'merged' ? 'ok' : 'gry', says: p.end || 'ended'});
   return steps.slice(-8);
 }
@@ -110,6 +110,7 @@ const kinds = {
   engine: 'vio',
   end: 'ok',
 };
+const nameOf = b => (b.kind === 'work' ? roleOf(b.name)[1] : b.kind[0].toUpperCase() + b.kind.slice(1));
 function Timeline({bars}) {
   if (!bars.length) return html`<p class="m pad">Nothing has happened yet.</p>`;
   const from = ms(bars[0].from),
@@ -132,7 +133,7 @@ function Timeline({bars}) {
                 x=${at(ms(b.from)) + '%'}
                 width=${wide(b) + '%'}>
                 <rect width="100%" height="24" rx="3"><title>${b.name}: ${span(ms(b.to) - ms(b.from))}</title></rect>
-                ${wide(b) > 7 && html`<text x="6" y="16">${b.kind === 'work' ? roleOf(b.name)[1] : b.kind[0].toUpperCase() + b.kind.slice(1)}</text>`}
+                ${wide(b) > 7 && html`<text x="6" y="16">${nameOf(b)}</text>`}
               </svg>
             `)}
         </svg>
@@ -145,6 +146,11 @@ function Timeline({bars}) {
       <summary class="f m">
         <${Icon} of="right" c="fold" />
         As a list
+        <span class="end f s leg dk">
+          ${[...new Set(bars.map(b => hue(b) + ' ' + nameOf(b)))].map(x => html`
+            <span class="f g1" key=${x}><span class=${'dot ' + x.split(' ')[0]}></span>${x.slice(x.indexOf(' ') + 1)}</span>
+          `)}
+        </span>
       </summary>
       <ol class="sect bars">
         ${bars.map((b, i) => html`
@@ -527,9 +533,9 @@ export function Phase({id}) {
           `}
           <section>
             <h2>End it</h2>
-            <div class="f wrap">
+            <p class="m s">It ends, and its workspace is removed.</p>
+            <div class="acts">
               <${Act}
-                quiet
                 path=${to + '/cleanup'}
                 danger
                 sure="It ends, and its workspace is removed."

@@ -132,8 +132,9 @@ function Screen({id}) {
         if (v.kind === 'ended') setEnded(true);
       };
       s.onclose = () => {
+        if (gone) return;
         setJoined(false);
-        if (!gone) again();
+        again();
       };
     };
     // fit asks for as many columns and rows as there is room for, by the size that a character has now.
