@@ -53,8 +53,12 @@ func (s *seeder) add(v store.Session, ago time.Duration, cost float64) string {
 	dir := filepath.Join(s.r.Data(), "sessions", v.ID)
 	must.Do(s.t, os.MkdirAll(dir, 0o700))
 	if v.State != store.Pulled {
+		most := 3.0
+		if v.Cause == store.LimitRunCost {
+			most = 5
+		}
 		must.Do(s.t, os.WriteFile(filepath.Join(dir, "order.json"), must.Get(json.Marshal(session.Order{Session: v.ID,
-			Plan: "plan.md", Run: session.Run{Limits: session.Limits{RunCost: 3}}}))(s.t), 0o600))
+			Plan: "plan.md", Run: session.Run{Limits: session.Limits{RunCost: most}}}))(s.t), 0o600))
 	}
 	if cost > 0 {
 		s.spend(v, cost, end)

@@ -173,6 +173,7 @@ function Box({name, b, done}) {
       <div class="stack l">
         <${Left} list=${s.left} />
         <${Refused} list=${s.refused} box=${name} caution=${s.caution} done=${then} />
+        <${MayLeave} list=${s.allowed} />
         <section class="card">
           <h2 class="f">
             What the guard denied
@@ -223,7 +224,6 @@ function Box({name, b, done}) {
             `)}
           </ul>
         </aside>
-        <${MayLeave} list=${s.allowed} />
       </div>
     </div>
   `;

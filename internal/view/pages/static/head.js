@@ -156,7 +156,7 @@ export function Frame({id, tab, files, children}) {
           <${Ran} s=${as} live=${live} />
           <b>${money(spent)}</b>
           ${part > 0 && html`
-            <${Bar} at=${part} c="m w96" label=${'of ' + (most ? dollars(most) : tokens(l.run_tokens))} />
+            <${Bar} at=${part} c=${(part < 1 ? 'm' : 'warn') + ' w96'} label=${'of ' + (most ? dollars(most) : tokens(l.run_tokens))} />
             <span class="m">of ${most ? dollars(most) : tokens(l.run_tokens)}</span>
           `}
         </span>
@@ -210,7 +210,7 @@ export function Frame({id, tab, files, children}) {
       <${Ran} s=${as} live=${live} />
       <b>${money(spent)}</b>
       ${part > 0 && html`
-        <${Bar} at=${part} />
+        <${Bar} at=${part} c=${part < 1 ? 'm' : 'warn'} />
         <span class="m">of ${most ? dollars(most) : tokens(l.run_tokens)}</span>
       `}
     </section>

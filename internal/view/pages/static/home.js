@@ -258,7 +258,7 @@ function Pane({r, done}) {
             <dd class="f">
               <span>${money(r.cost)}</span>
               ${most > 0 && html`
-                <${Bar} at=${r.cost.cost / most} />
+                <${Bar} at=${r.cost.cost / most} c=${r.cost.cost < most ? 'm' : 'warn'} />
                 <span class="m">${dollars(most)}</span>
               `}
             </dd>
@@ -266,7 +266,7 @@ function Pane({r, done}) {
         </dl>
         ${r.n && r.n.words && !r.n.held?.length && html`
           <section>
-            <h3>${r.says === 'asks' ? 'It asks' : r.says[0].toUpperCase() + r.says.slice(1)}</h3>
+            ${r.says === 'asks' && html`<h3>It asks</h3>`}
             <div class="words"><${Words} of=${plainly(r.n.words)} /></div>
           </section>
         `}

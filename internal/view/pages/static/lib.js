@@ -321,6 +321,9 @@ new MutationObserver(shifted).observe(document.body, {
 });
 startle(1000);
 
+// coded shows what stands between two marks of code as such.
+const coded = text => text.split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x));
+
 // Act is a button that does something and never does it twice. What came of it, or why it was refused, stands in the
 // frame of the page, since the button is often gone by then. With sure it asks once more: sure says what will be done.
 export function Act({
@@ -380,7 +383,7 @@ export function Act({
       </button>
       ${sure && html`
         <dialog ref=${box} aria-label="Are you sure?">
-          <p class="words">${sure}</p>
+          <p class="words">${coded(sure)}</p>
           <p class="f end2">
             <button type="button" class="btn" onClick=${() => box.current.close()}>No</button>
             <button
@@ -483,7 +486,7 @@ export const Oops = ({e}) =>
     <div class="empty" role="alert">
       <${Icon} of=${e.status === 404 ? 'search' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
       <h2 class="fig">${e.status === 404 ? 'Not found' : 'This can’t be shown'}</h2>
-      <p class="m">${e.message.split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x))}</p>
+      <p class="m">${coded(e.message)}</p>
       <p><a class=${'btn' + (e.status === 404 ? ' fill' : '')} href="/">Go to inbox</a></p>
     </div>
   ` : null;

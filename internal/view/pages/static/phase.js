@@ -157,8 +157,8 @@ function Timeline({bars}) {
           <li key=${i} class="f">
             <span class=${'dot ' + hue(b)}></span>
             <time class="m s">${clock(b.from)}</time>
-            <b class="cut">${b.name}</b>
-            <span class="m s n end">${b.kind}, ${span(ms(b.to) - ms(b.from))}</span>
+            <b class="cut">${b.name[0].toUpperCase() + b.name.slice(1)}</b>
+            <span class="m s n end">${b.kind === 'work' ? '' : b.kind + ', '}${span(ms(b.to) - ms(b.from))}</span>
           </li>
         `)}
       </ol>
@@ -182,7 +182,8 @@ const dangerOf = s =>
 function Findings({list}) {
   const [on, setOn] = useState(''),
     says = f => f.domain || f.who,
-    many = new Set(list.map(says)).size > 1; // who said it is a column where that differs
+    many = new Set(list.map(says)).size > 1, // who said it is a column where that differs
+    columns = innerWidth < 761 ? 3 : many ? 6 : 5; // those that are seen
   const sorted = [...list].sort(
     (a, b) =>
       (order[a.state] ?? 1) - (order[b.state] ?? 1) ||
@@ -229,7 +230,7 @@ function Findings({list}) {
           </tr>`,
           on === f.id && html`
             <tr key=${f.id + '.'}>
-              <td colspan="6" class="under">
+              <td colspan=${columns} class="under">
                 <div class="note">
                   <p class="m s">
                     ${f.who}, ${trusts[f.trust] || f.trust}

@@ -225,6 +225,7 @@ function Calls({list}) {
   `;
 }
 const long = rows => new Date(rows.at(-1).at) - new Date(rows[0].at) >= 1000;
+const plainHost = text => text.replace(/^(\S+):443 /, '$1 '); // where nearly all are
 const capital = words => words.slice(0, 1).toUpperCase() + words.slice(1);
 const Sys = ({list}) => {
   const refused = list.filter(i => i.kind === 'refused'),
@@ -236,7 +237,7 @@ const Sys = ({list}) => {
       <details class=${'calls sys ' + c}>
         <summary class="call m">
           <${Icon} of="right" c="fold" />
-          <span class="cut">${capital(head)}</span>
+          <span class="cut">${head}</span>
           ${rows.length > 1 && long(rows) && html`<span class="n s">${took(rows[0].at, rows.at(-1).at)}</span>`}
         </summary>
         <ul>
@@ -247,12 +248,12 @@ const Sys = ({list}) => {
       </details>
     `;
   return [
-    line(words, words.map(say).join(', '), 'step'),
+    line(words, capital(words.map(say).join(', ')), 'step'),
     line(
       refused,
       refused.length === 1
-        ? refused[0].text
-        : count(refused.length, 'connection') + ' refused: ' + first(refused[0]?.text),
+        ? plainHost(refused[0].text)
+        : count(refused.length, 'connection') + ' refused: ' + plainHost(first(refused[0]?.text)),
       'refused',
     ),
   ];
@@ -708,7 +709,7 @@ export function Session({id}) {
                 </select>
               </div>
               <${Oops} e=${w.error} />
-              ${s.reason && !s.live && html`<p class="ask2">${plainly(s.reason)}</p>`}
+              ${s.reason && !s.live && s.need?.kind !== 'limit' && html`<p class="ask2">${plainly(s.reason)}</p>`}
               ${w.first > 0 && html`
                 <p class="f more">
                   <button
@@ -737,7 +738,7 @@ export function Session({id}) {
                 <p class="f more"><button type="button" class="btn q" onClick=${t.later}>Later</button></p>
               `}
               ${quiet && !asked && html`
-                <${Empty} icon="run" head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said yet'}>
+                <${Empty} icon="run" head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said' + (s.live ? ' yet' : '')}>
                   ${s.terminal && html`
                     What it shows there is not written down here.${' '}
                     <a class="acc" href=${'/session/' + id + '/terminal'}>Look at it</a>
