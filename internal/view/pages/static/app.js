@@ -270,7 +270,7 @@ function App() {
         href="/money"
         aria-label=${`Today ${dollars(today)}` + (most ? ' of ' + dollars(most) : '')}>
         <span class="s">Today ${dollars(today)}</span>
-        ${most > 0 && html`<${Bar} at=${today / most} />`}
+        ${most > 0 && html`<${Bar} at=${today / most} c=${today < most ? 'm' : 'warn'} />`}
       </a>
       <button
         type="button"

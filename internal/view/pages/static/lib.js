@@ -151,7 +151,9 @@ export function Choices({of, pick}) {
   ` : null;
 }
 
-export const dollars = n => '$' + (n > 0 && n < 0.01 ? n.toFixed(3) : n.toFixed(2));
+const thousands = new Intl.NumberFormat('en-US', {minimumFractionDigits: 2, maximumFractionDigits: 2});
+export const dollars = n =>
+  '$' + (n >= 1e4 ? thousands.format(n) : n > 0 && n < 0.01 ? n.toFixed(3) : n.toFixed(2));
 // cents says as much of an amount as a column holds.
 export const cents = n =>
   n >= 1e4 ? '$' + Math.round(n / 1e3) + 'k' : n >= 100 ? '$' + Math.round(n) : dollars(n);

@@ -42,7 +42,8 @@ export function Left({list, title = 'What left'}) {
               <th class="dk">For</th>
               <th class="n w1 dk">Last</th>
               <th class="n w1">Times</th>
-              <th class="n w2">Sent</th>
+              <th class="n w5 dk">Received</th>
+              <th class="n w5">Sent</th>
             </tr>
           </thead>
           <tbody>
@@ -52,6 +53,7 @@ export function Left({list, title = 'What left'}) {
                 <td class="m dk"><span class="cut blk">${r.rule}</span></td>
                 <td class="n m dk"><${Ago} at=${r.last} /></td>
                 <td class="n">${r.count.toLocaleString()}</td>
+                <td class="n m dk">${bytes(r.in)}</td>
                 <td class="n">${bytes(r.out)}</td>
               </tr>
             `)}
@@ -81,7 +83,7 @@ export function Refused({list, box, caution, done}) {
               <th class="dk">Why</th>
               <th class="n w1 dk">Last</th>
               <th class="n w1">Times</th>
-              <th class="n w2"><span class="sr">Action</span></th>
+              <th class="n w6"><span class="sr">Action</span></th>
             </tr>
           </thead>
           <tbody>
@@ -129,10 +131,9 @@ function byHost(list) {
   }
   return [...hosts];
 }
+const allowedBy = {'this box': 'allowed for this box', 'your settings': 'allowed in your settings'};
 const whose = ({models, from}) =>
-  [models.length ? 'for ' + models.join(', ') : '', ...from.map(x => x.replace(/^(this|your) /, 'allowed by $&'))]
-    .filter(Boolean)
-    .join(', ');
+  [models.length ? 'for ' + models.join(', ') : '', ...from.map(x => allowedBy[x] || x)].filter(Boolean).join(', ');
 export function MayLeave({list}) {
   const hosts = byHost(list);
   return html`

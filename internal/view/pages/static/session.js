@@ -694,7 +694,7 @@ export function Session({id}) {
         return html`
           <div class="side talk">
             <main id="main" tabindex="-1" aria-label="Transcript">
-              <div class="finder f wrap">
+              <div class="finder f wrap" hidden=${quiet && !s.live}>
                 <${Search}
                   id=${id}
                   to=${n => {
@@ -738,7 +738,7 @@ export function Session({id}) {
                 <p class="f more"><button type="button" class="btn q" onClick=${t.later}>Later</button></p>
               `}
               ${quiet && !asked && html`
-                <${Empty} icon="run" head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said' + (s.live ? ' yet' : '')}>
+                <${Empty} icon=${s.live ? 'run' : 'log'} head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said' + (s.live ? ' yet' : '')}>
                   ${s.terminal && html`
                     What it shows there is not written down here.${' '}
                     <a class="acc" href=${'/session/' + id + '/terminal'}>Look at it</a>
@@ -797,7 +797,7 @@ export function Plan({id}) {
                     Plan
                     <span class="m s cut">
                       ${parts.length > 1 && count(parts.length, 'part') + ', '}sent to ${s.agent}
-                      ${!none(s.created) && html` <${Ago} at=${s.created} long /> ago`}
+                      ${!none(s.created) && html` <${Ago} at=${s.created} /> ago`}
                     </span>
                     <${Copy} of=${s.plan} quiet>Copy plan</${Copy}>
                   </h2>
