@@ -489,7 +489,12 @@ export const Oops = ({e}) =>
       <${Icon} of=${e.status === 404 ? 'search' : 'fail'} c=${'xl ' + (e.status === 404 ? 'm' : 'bad')} />
       <h2 class="fig">${e.status === 404 ? 'Not found' : 'This can’t be shown'}</h2>
       <p class="m">${coded(e.message)}</p>
-      <p><a class=${'btn' + (e.status === 404 ? ' fill' : '')} href="/">Go to inbox</a></p>
+      <p class="f">
+        ${e.status !== 404 && html`
+          <button type="button" class="btn" onClick=${() => location.reload()}>Try again</button>
+        `}
+        <a class=${'btn ' + (e.status === 404 ? 'fill' : 'q')} href="/">Go to inbox</a>
+      </p>
     </div>
   ` : null;
 export const Soon = () => html`
