@@ -252,7 +252,7 @@ export function Gone({id}) {
               return html`
                 <li key=${s.id}>
                   <a href=${'/session/' + s.id}>
-                    <${Icon} of=${icon} c=${hue} />
+                    <${Icon} of=${icon} c=${hue} label=${says} />
                     <span class="cut"><bdi>${titleOf(s)}</bdi></span>
                     <span class="m s cut dk">${says[0].toUpperCase() + says.slice(1)}</span>
                     <span class="m s cut dk">${base(s.repo)} · ${s.branch}</span>
