@@ -113,6 +113,7 @@ function Box({name, b, done}) {
   if (!s) return e ? html`<${Oops} e=${e} />` : html`<${Soon} />`;
   const hold = s.layers.filter(l => l.active).length,
     fails = s.layers.filter(l => !l.active).map(l => l.name),
+    fail = fails.length > 0 && `; ${fails.join(' and ')} ${fails.length > 1 ? 'do' : 'does'} not`,
     all = s.layers.length,
     broken = s.verify ? s.verify.results.filter(x => !x.held && x.promised) : [],
     good = hold === all && !broken.length,
@@ -123,7 +124,7 @@ function Box({name, b, done}) {
       <${Icon} of=${good ? 'safe' : 'held'} c=${'xl ' + (good ? 'ok' : 'warn')} />
       <div class="grow">
         <h2 class="fig any">
-          <bdi>${name}</bdi>: ${hold} of ${all} layers hold${fails.length > 0 && `; ${fails.join(' and ')} ${fails.length > 1 ? 'do' : 'does'} not`}
+          <bdi>${name}</bdi>: ${hold} of ${all} layers hold${fail}
         </h2>
         <p class="m s">
           ${s.verify ? html`

@@ -132,7 +132,9 @@ export function Frame({id, tab, files, children}) {
     spent = as.spent,
     l = s.limits;
   const most = l.run_cost || 0,
-    part = most ? spent.cost / most : l.run_tokens ? used(spent) / l.run_tokens : 0;
+    part = most ? spent.cost / most : l.run_tokens ? used(spent) / l.run_tokens : 0,
+    limit = 'of ' + (most ? dollars(most) : tokens(l.run_tokens || 0)),
+    full = part < 1 ? 'm' : 'warn';
   const at = (path, name, k) => html`
     <a href=${'/session/' + id + path} aria-current=${tab === path ? 'page' : undefined}>
       ${name}
@@ -156,8 +158,8 @@ export function Frame({id, tab, files, children}) {
           <${Ran} s=${as} live=${live} />
           <b>${money(spent)}</b>
           ${part > 0 && html`
-            <${Bar} at=${part} c=${(part < 1 ? 'm' : 'warn') + ' w96'} label=${'of ' + (most ? dollars(most) : tokens(l.run_tokens))} />
-            <span class="m">of ${most ? dollars(most) : tokens(l.run_tokens)}</span>
+            <${Bar} at=${part} c=${full + ' w96'} label=${limit} />
+            <span class="m">${limit}</span>
           `}
         </span>
         <span class="f acts0">
@@ -210,8 +212,8 @@ export function Frame({id, tab, files, children}) {
       <${Ran} s=${as} live=${live} />
       <b>${money(spent)}</b>
       ${part > 0 && html`
-        <${Bar} at=${part} c=${part < 1 ? 'm' : 'warn'} />
-        <span class="m">of ${most ? dollars(most) : tokens(l.run_tokens)}</span>
+        <${Bar} at=${part} c=${full} />
+        <span class="m">${limit}</span>
       `}
     </section>
     <${Wrong} of=${s.wrong} />

@@ -216,13 +216,23 @@ export function Gone({id}) {
     <main id="main" tabindex="-1" class="page mid stack l gone">
       <section>
         <${Icon} of="search" c="xl m" />
-        <h1>${!id ? 'No page has this address' : thrown ? 'This session was thrown away' : 'No session has this name'}</h1>
+        <h1>
+          ${!id
+            ? 'No page has this address'
+            : thrown
+              ? 'This session was thrown away'
+              : 'No session has this name'}
+        </h1>
         <p class="m">
           ${!id
             ? 'It may be cut short, or from another version of cco.'
             : thrown
-              ? html`That was <${Ago} at=${thrown.at} long /> ago, on this page. Its work is in the graveyard, from where this brings it back:`
-              : 'It was thrown away elsewhere, or its box is gone. If its work is in the graveyard, this brings it back:'}
+              ? html`
+                That was <${Ago} at=${thrown.at} long /> ago, on this page. Its work is in the graveyard, from where
+                this brings it back:
+              `
+              : 'It was thrown away elsewhere, or its box is gone. If its work is in the graveyard, ' +
+                'this brings it back:'}
         </p>
         ${id && html`
           <div class="cmd f">
@@ -284,7 +294,8 @@ export function Log() {
   };
   const all = v ? deedsOf(v) : [],
     want = filter.toLowerCase(),
-    said = d => d.words + known(d)[0] + d.on + d.result + (d.decided || ''), // with what was sent: a setting by its name
+    // With what was sent: a setting is found by its name.
+    said = d => d.words + known(d)[0] + d.on + d.result + (d.decided || ''),
     some = all.filter(d => !want || said(d).toLowerCase().includes(want));
   return html`
     <main id="main" tabindex="-1" class="page log">

@@ -80,7 +80,11 @@ const Steps = ({p}) => {
   return html`
   <ol class="steps" aria-label="Steps">
     ${steps.map((s, i) => html`
-      <li key=${i} title=${s.name + ': ' + s.says} class=${s.todo ? 'todo' : s.hue} aria-current=${s.now ? 'step' : undefined}>
+      <li
+        key=${i}
+        title=${s.name + ': ' + s.says}
+        class=${s.todo ? 'todo' : s.hue}
+        aria-current=${s.now ? 'step' : undefined}>
         <span class="f">
           <${Icon} of=${s.todo ? 'gone' : s.now ? (s.role === 'Asks' ? 'ask' : 'run') : 'done'} />
           <b class="cut">${s.name}</b>
@@ -147,8 +151,8 @@ function Timeline({bars}) {
         <${Icon} of="right" c="fold" />
         As a list
         <span class="end f s leg dk">
-          ${[...new Set(bars.map(b => hue(b) + ' ' + nameOf(b)))].map(x => html`
-            <span class="f g1" key=${x}><span class=${'dot ' + x.split(' ')[0]}></span>${x.slice(x.indexOf(' ') + 1)}</span>
+          ${[...new Map(bars.map(b => [nameOf(b), hue(b)]))].map(([name, hue]) => html`
+            <span class="f g1" key=${name}><span class=${'dot ' + hue}></span>${name}</span>
           `)}
         </span>
       </summary>

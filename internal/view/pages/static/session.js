@@ -372,7 +372,9 @@ function Step({of, runs}) {
           ${took(of.at, of.end)}
         </span>
         ${long && html`
-          <button type="button" class="btn q" onClick=${() => show(!whole)}>${whole ? 'Show the end' : 'Show all'}</button>
+          <button type="button" class="btn q" onClick=${() => show(!whole)}>
+            ${whole ? 'Show the end' : 'Show all'}
+          </button>
         `}
       </p>
       ${n > 0 && html`<pre class="lines" tabindex="0">${of.lines.join('\n')}</pre>`}
@@ -738,7 +740,9 @@ export function Session({id}) {
                 <p class="f more"><button type="button" class="btn q" onClick=${t.later}>Later</button></p>
               `}
               ${quiet && !asked && html`
-                <${Empty} icon=${s.live ? 'run' : 'log'} head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said' + (s.live ? ' yet' : '')}>
+                <${Empty}
+                  icon=${s.live ? 'run' : 'log'}
+                  head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said' + (s.live ? ' yet' : '')}>
                   ${s.terminal && html`
                     What it shows there is not written down here.${' '}
                     <a class="acc" href=${'/session/' + id + '/terminal'}>Look at it</a>
