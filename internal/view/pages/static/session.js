@@ -247,6 +247,13 @@ const Sys = ({list}) => {
         </ul>
       </details>
     `;
+  if (list.length === 1 && words.length === 1)
+    return html`
+      <p class="calls sys step call m">
+        <${Icon} of="done" />
+        <span class="any">${capital(say(words[0]))}</span>
+      </p>
+    `;
   return [
     line(words, capital(words.map(say).join(', ')), 'step'),
     line(
