@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 // TargetIn asks for the branch that a request goes into, and whether it can be merged.
 type TargetIn struct {
 	Where
-	Branch  string `json:"branch"`            // that the request goes into
+	Base    string `json:"base"`              // the branch that the request goes into
 	Head    string `json:"head"`              // of the request
 	Demands bool   `json:"demands,omitempty"` // the forge is asked whether it demands that the request contains it
 }
@@ -39,7 +40,7 @@ func (m *machine) baseMoved(at string) {
 	if at == "" || at == m.Base.Commit || !looking {
 		return
 	}
-	m.Base.Began = or(m.Base.Began, m.since())
+	m.Base.Began = cmp.Or(m.Base.Began, m.since())
 	if at == m.since() {
 		m.Base.Commit = at // the work begins there, or has merged it
 		return
@@ -52,7 +53,7 @@ func (m *machine) baseMoved(at string) {
 // compareTarget brings the target and notes where it is. The forge is asked whether it demands that only where that
 // decides something.
 func (m *machine) compareTarget(demands bool) Target {
-	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Branch: m.Base.Branch, Head: m.Head.Commit, Demands: demands})
+	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Base: m.Base.Branch, Head: m.Head.Commit, Demands: demands})
 	if m.Base.Commit = t.Commit; t.Contained {
 		m.Base.Began = t.Commit
 	}
@@ -98,5 +99,5 @@ func (s *State) mergedBase(f Finding, p Published) (Reply, bool) {
 	}
 	s.Ledger.Settle(f.ID, Fixed, "", p.Head)
 	return Reply{Finding: f.ID, Comment: f.Comment, Commit: true, Text: fmt.Sprintf("%s is merged: %s contains %s.",
-		code(s.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
+		Code(s.Base.Branch), abbrev(p.Head), abbrev(p.Onto))}, true
 }

@@ -16,7 +16,7 @@ import (
 // CheckRule says which checks have to be green before an approval counts.
 type CheckRule string
 
-// The rules. "" is the rule of a phase of an older cco, which looked at checks only before a merge.
+// The rules.
 const (
 	ChecksRequired CheckRule = "required" // those that the forge requires; where it requires none, all that report
 	ChecksAll      CheckRule = "all"
@@ -150,7 +150,7 @@ func (s Spec) settle() time.Duration { return 3 * s.quiet() }
 // checking is the stage in which the checks of an approved commit are waited for.
 type checking struct{ *machine }
 
-// checks waits until they are green. A failed one is work.
+// checks waits until they are green. A failed one is run again once, and what fails for good is work.
 func (m checking) checks() {
 	m.look()
 	if len(m.Ledger.wishes()) > 0 {
@@ -162,8 +162,10 @@ func (m checking) checks() {
 	got.Expected = m.Checks.Names
 	m.Checks.Last = &got
 	m.rememberRed(got)
-	if failed := m.decideChecks(got, now); len(failed) > 0 {
-		m.handleFailed(got.Head, failed)
+	if failed := m.decideChecks(got, now); m.runAgain(got.Head, failed) {
+		m.Waiting.For = "checks that run again: " + names(failed)
+	} else if len(failed) > 0 {
+		m.repair(m.readLogs(failed))
 	}
 	m.stay(StageChecks)
 	wait := m.Looks.Backoff.Interval()
@@ -171,15 +173,6 @@ func (m checking) checks() {
 		wait = left
 	}
 	m.waitSlower(wait)
-}
-
-// handleFailed runs failed jobs again that were not yet, and makes findings of what fails for good.
-func (m checking) handleFailed(head string, failed []forge.Check) {
-	if m.runAgain(head, failed) {
-		m.Waiting.For = "checks that run again: " + names(failed)
-		return
-	}
-	m.repair(m.readLogs(failed))
 }
 
 // decideChecks moves the phase on if the checks say how, and else says what it waits for. It gives those that failed.
@@ -266,7 +259,7 @@ func (s *State) repair(failed []forge.Check) {
 		s.Review.Approval = nil
 		var list []string
 		for _, c := range failed {
-			list = append(list, code(c.Name))
+			list = append(list, Code(c.Name))
 		}
 		s.note("failed-"+s.Checks.Of, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
 			abbrev(s.Checks.Of), strings.Join(list, ", ")))
@@ -315,18 +308,7 @@ var (
 // firstError is the first line that tells of an error, without what differs from run to run: times, durations, line
 // numbers and addresses.
 func firstError(summary string) string {
-	first := ""
-	for line := range strings.Lines(summary) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		if errorLine.MatchString(line) {
-			first = line
-			break
-		}
-		if first == "" {
-			first = line
-		}
-	}
-	return unstable.ReplaceAllString(first, "")
+	lines := strings.Split(strings.TrimSpace(summary), "\n")
+	first := lines[max(0, slices.IndexFunc(lines, errorLine.MatchString))]
+	return unstable.ReplaceAllString(strings.TrimSpace(first), "")
 }

@@ -94,7 +94,6 @@ var (
 	StepTarget      = step("target", Steps.Target)
 	StepReady       = quiet("ready", Steps.Ready)
 	StepMerge       = step("merge", Steps.Merge)
-	StepCheck       = step("check", Steps.Check)
 	StepChecks      = step("checks", Steps.Checks)
 	StepAttempt     = step("job attempt", Steps.Attempt)
 	StepRerun       = quiet("run again", Steps.Rerun)

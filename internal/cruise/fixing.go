@@ -22,14 +22,14 @@ func (m fixing) fix() {
 	}
 	if m.Attempt.Number == 0 {
 		m.lookBeforeRound()
-		m.dropWithdrawn()
+		m.dropGreen()
 		m.Round++
 	}
 	m.begin()
 	m.ensure()
 	open := m.Ledger.OpenOnes()
 	name := fmt.Sprintf("fix-%d-%d", m.Round, m.Attempt.Number)
-	job := m.job(Fixer, name, m.Spec.Fixer, fixPrompt(*m.State, open))
+	job := m.job(Fixer, name, m.Spec.Fixer, Prompt("fix", briefing{State: *m.State, Open: open, Red: m.red()}))
 	job.Message = fmt.Sprintf("Keep what was left uncommitted (round %d, turn %d)", m.Round, m.Attempt.Number)
 	for _, f := range open {
 		job.Findings = append(job.Findings, f.ID)
@@ -92,11 +92,8 @@ func (m fixing) attribute(commits []Commit, turn Job, r Report) {
 	commits[at].Findings = ids
 }
 
-// lookBeforeRound sees what others pushed or said until now, before a fixer is paid for something else.
+// lookBeforeRound sees what others pushed, said or took back until now, before a fixer is paid for something else.
 func (m fixing) lookBeforeRound() {
-	if m.PR == nil {
-		return
-	}
 	m.asked = true
 	m.look()
 	if m.Looks.Blind {
@@ -105,24 +102,13 @@ func (m fixing) lookBeforeRound() {
 	}
 }
 
-// dropWithdrawn drops findings that people deleted or resolved themselves, and checks that are green again, before a
-// fixer is paid for them. If none is left, there is no round.
-func (m fixing) dropWithdrawn() {
-	var ids, gone []string
-	var checks Checked
-	failed := false
-	for _, f := range m.Ledger.OpenOnes() {
-		if failed = failed || f.Check != ""; f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
-			ids = append(ids, f.Comment)
-		}
+// dropGreen drops checks that are green again, before a fixer is paid for them. If no finding is left, there is no
+// round.
+func (m fixing) dropGreen() {
+	if slices.ContainsFunc(m.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" }) {
+		checks := m.readChecks()
+		m.Ledger.drop(func(f Finding) bool { return checks.green(m.Head.Commit, f.Check) })
 	}
-	if len(ids) > 0 {
-		gone = attempt(m.machine, StepCheck, CheckIn{Where: m.where(), Comments: ids})
-	}
-	if failed {
-		checks = m.readChecks()
-	}
-	m.Ledger.drop(func(f Finding) bool { return slices.Contains(gone, f.Comment) || checks.green(m.Head.Commit, f.Check) })
 	if len(m.Ledger.OpenOnes()) == 0 {
 		m.to(StageWatch)
 		leave()
@@ -165,10 +151,6 @@ func (s *State) stopsBeforeRound() bool {
 // answer pushes the commits of a round and replies to its findings.
 func (m fixing) answer() {
 	p := m.Outbox.Published
-	if p == nil {
-		m.to(StageReview)
-		return
-	}
 	m.mayPush(*p)
 	m.stillOpen()
 	m.recordPublished(*p)
@@ -237,7 +219,7 @@ func (s *State) outcome(f Finding, p Published) (Reply, bool) {
 		touches := f.Path == "" || slices.Contains(c.Files, path.Clean(f.Path))
 		text := fmt.Sprintf("Done in %s: %s", abbrev(c.ID), reading.Harmless(c.Subject))
 		if !touches {
-			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", code(f.Path))
+			text += fmt.Sprintf("\n\nIt does not touch %s, so this stays for you to resolve.", Code(f.Path))
 		}
 		return Reply{Finding: f.ID, Comment: f.Comment, Text: text, Resolve: touches, Commit: true}, true
 	}

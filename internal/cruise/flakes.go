@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,7 +32,7 @@ type JobIn struct {
 
 // rerunOf is what was done about a check of a commit, nil if nothing was.
 func (k *Checks) rerunOf(commit string, c forge.Check) *Rerun {
-	return find(k.Reruns, func(r Rerun) bool { return r.Commit == commit && r.Check == c.Name && r.Run == c.Run })
+	return First(k.Reruns, func(r Rerun) bool { return r.Commit == commit && r.Check == c.Name && r.Run == c.Run })
 }
 
 // withReruns sees checks in the light of what was run again: one that still shows the job that had failed is pending,
@@ -48,7 +49,7 @@ func (m checking) withReruns(got Checked) Checked {
 		case c.State == forge.ChecksPassed && !r.Flake:
 			r.Flake = true
 			m.note("flake-"+c.Name+"-"+got.Head, fmt.Sprintf("the check %s failed on %s, and passed when it was run again.",
-				code(c.Name), abbrev(got.Head)))
+				Code(c.Name), abbrev(got.Head)))
 		}
 	}
 	return got
@@ -99,7 +100,7 @@ func (m checking) readLogs(failed []forge.Check) []forge.Check {
 			continue
 		}
 		log, _ := persist(m.machine, StepLog, JobIn{Where: m.where(), Job: failed[i].Job})
-		failed[i].Summary = or(excerpt(log), failed[i].Summary)
+		failed[i].Summary = cmp.Or(excerpt(log), failed[i].Summary)
 	}
 	return failed
 }

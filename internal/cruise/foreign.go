@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,10 +17,9 @@ const (
 	Ours   Side = "ours"   // our head, on top of both
 )
 
-// PushersIn asks who moved the branch on the forge away from our head.
-type PushersIn struct {
+// HeadsIn names our head, and the one that the branch has on the forge.
+type HeadsIn struct {
 	Where
-	Branch string `json:"branch"`
 	Ours   string `json:"ours"`
 	Theirs string `json:"theirs"`
 }
@@ -41,12 +41,9 @@ type Pushers struct {
 
 // TakeIn asks to go on from another head than ours.
 type TakeIn struct {
-	Where
-	Branch string `json:"branch"`
-	Ours   string `json:"ours"`
-	Theirs string `json:"theirs"`
-	Base   string `json:"base,omitempty"` // of the whole change, if it is not the workspace's
-	Side   Side   `json:"side,omitempty"`
+	HeadsIn
+	Base string `json:"base,omitempty"` // of the whole change, if it is not the workspace's
+	Side Side   `json:"side,omitempty"`
 }
 
 // Took is the head to go on from.
@@ -107,7 +104,7 @@ func (m *machine) otherHands(at time.Time) {
 	if !looking || approved || known {
 		return
 	}
-	in := PushersIn{Where: m.where(), Branch: m.Meta.Branch, Theirs: m.head, Ours: or(m.Head.Pushed, m.Head.Commit)}
+	in := HeadsIn{m.where(), cmp.Or(m.Head.Pushed, m.Head.Commit), m.head}
 	h := attempt(m, StepPushers, in)
 	for waited := time.Duration(0); len(h.People) == 0 && waited < saidWithin; waited += firstWait {
 		m.waitOut("the forge does not say yet who pushed "+abbrev(m.head), firstWait)
@@ -119,8 +116,8 @@ func (m *machine) otherHands(at time.Time) {
 		return
 	}
 	m.Foreign.At = at
-	who := or(h.names(), "somebody")
-	m.askWhichSide(m.head, who+" pushed to branch "+m.Meta.Branch+", "+why, code(who)+" pushed, "+why)
+	who := cmp.Or(h.names(), "somebody")
+	m.askWhichSide(m.head, who+" pushed to branch "+m.Meta.Branch+", "+why, Code(who)+" pushed, "+why)
 }
 
 // askWhichSide asks which of two heads goes on, and names both.
@@ -145,8 +142,7 @@ func (s State) Ours() string {
 func (m *machine) take(side Side, theirs string) {
 	ours := m.Ours()
 	m.ensure() // the workspace may be gone
-	got := attempt(m, StepTake, TakeIn{Where: m.where(), Branch: m.Meta.Branch, Ours: ours, Theirs: theirs,
-		Base: m.Base.From, Side: side})
+	got := attempt(m, StepTake, TakeIn{HeadsIn{m.where(), ours, theirs}, m.Base.From, side})
 	m.Foreign = Foreign{At: m.Foreign.At}
 	pushed := "what was pushed to branch " + m.Meta.Branch
 	switch {

@@ -84,7 +84,7 @@ func (l *lasting) PullRequest(_ context.Context, in PullRequestIn) (PullRequest,
 	return named(l, "pull request", in, l.world.PullRequest)
 }
 
-func (l *lasting) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error) {
+func (l *lasting) PostReview(_ context.Context, in PostReviewIn) ([]Finding, error) {
 	return named(l, in.Key, in, l.world.PostReview)
 }
 

@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -84,11 +85,11 @@ func Identity(domain, file, text string) string {
 
 // Find gives the finding of that id, nil if there is none.
 func (l *Ledger) Find(id string) *Finding {
-	return find(l.Findings, func(f Finding) bool { return f.ID == id })
+	return First(l.Findings, func(f Finding) bool { return f.ID == id })
 }
 
-// find gives the first of a list that is meant, nil if there is none.
-func find[T any](list []T, meant func(T) bool) *T {
+// First gives the first of a list that is meant, nil if there is none.
+func First[T any](list []T, meant func(T) bool) *T {
 	i := slices.IndexFunc(list, meant)
 	if i < 0 {
 		return nil
@@ -120,7 +121,7 @@ func Unedited(id string) string {
 // Said gives the finding made from a person's comment, edited or not; nil if there is none.
 func (l *Ledger) Said(comment string) *Finding {
 	id := Unedited(comment)
-	return find(l.Findings, func(f Finding) bool { return f.Domain == "" && id != "" && Unedited(f.Comment) == id })
+	return First(l.Findings, func(f Finding) bool { return f.Domain == "" && id != "" && Unedited(f.Comment) == id })
 }
 
 // Raise adds a finding, says whether it is work, and gives it as it stands. A finding declined with a reason isn't,
@@ -145,7 +146,7 @@ func (l *Ledger) Raise(f Finding) (stands *Finding, work bool) {
 		old.State, old.Round, old.Line = Open, f.Round, f.Line
 		return old, true
 	case old.State == Declined && (!old.Stirred || old.Ruled):
-		old.Insisted, old.Severity = true, or(f.Severity, old.Severity)
+		old.Insisted, old.Severity = true, cmp.Or(f.Severity, old.Severity)
 		return old, false
 	default:
 		old.State, old.Stirred = Open, false
@@ -170,18 +171,23 @@ func (l *Ledger) Note(f Finding) *Finding {
 func (l *Ledger) OpenOnes() []Finding { return l.in(Open) }
 
 // in gives the findings of a state.
-func (l *Ledger) in(state FindingState) (list []Finding) {
-	for _, f := range l.Findings {
-		if f.State == state {
-			list = append(list, f)
-		}
-	}
-	return list
+func (l *Ledger) in(state FindingState) []Finding {
+	return slices.DeleteFunc(slices.Clone(l.Findings), func(f Finding) bool { return f.State != state })
 }
 
 // wishes are the requests of people that nobody has answered.
 func (l *Ledger) wishes() []Finding {
 	return slices.DeleteFunc(l.OpenOnes(), func(f Finding) bool { return f.Domain != "" })
+}
+
+// posted are the comments on the forge that open findings have.
+func (l *Ledger) posted() (comments []string) {
+	for _, f := range l.OpenOnes() {
+		if f.Comment != "" && !strings.HasPrefix(f.Comment, LocalComment) {
+			comments = append(comments, f.Comment)
+		}
+	}
+	return comments
 }
 
 // base is the commit of a base that a fixer has to merge, "" if there is none.
@@ -235,7 +241,7 @@ func (l *Ledger) Close() { l.Counts = append(l.Counts, len(l.OpenOnes())) }
 func (l *Ledger) Circles() string {
 	for _, f := range l.Findings {
 		if f.Reopened >= 2 && f.State == Open {
-			return "the same finding came back twice: " + short(f.Text)
+			return "the same finding came back twice: " + Short(f.Text)
 		}
 	}
 	if n := len(l.Counts); n >= 3 && l.Counts[n-1] > 0 && l.Counts[n-1] >= l.Counts[n-2] &&
@@ -245,7 +251,8 @@ func (l *Ledger) Circles() string {
 	return ""
 }
 
-func short(s string) string {
+// Short is the beginning of a text, on one line.
+func Short(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > 80 {
 		return string(r[:79]) + "…"

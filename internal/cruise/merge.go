@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (m *machine) complete(c Comment) {
 	if !known || !c.Changed.After(pushed) {
 		m.note("word-"+c.ID, fmt.Sprintf("what %s wrote counts for what was here before: %s came after it, or at the same "+
 			"moment. Write it again if that is meant.",
-			c.Author, abbrev(or(m.head, head))))
+			c.Author, abbrev(cmp.Or(m.head, head))))
 		return
 	}
 	m.yes = &Approval{Name: c.Author, Comment: c.ID, Word: true, Commit: head, End: EndComplete, Words: c.Author +
@@ -122,7 +123,7 @@ func (m merging) merge() {
 		m.stay(stage)
 	}
 	m.waitForMerge(got.Wait)
-	if got.Checks && m.Stage == stage && m.Spec.Checks.counts() {
+	if got.Checks && m.Stage == stage {
 		m.to(StageChecks)
 	}
 }
@@ -170,7 +171,7 @@ func (s *State) overrule(name string) {
 		return
 	}
 	s.Review.Over = append(s.Review.Over, name)
-	s.note("over-"+name, "the request for changes by "+code(name)+
+	s.note("over-"+name, "the request for changes by "+Code(name)+
 		" is passed over: the user who runs this said `cco cruise resume --over`.")
 }
 
@@ -186,10 +187,10 @@ func (m *machine) retargeted(base string) {
 		return
 	}
 	asking := m.Stage == StageAsk
-	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Branch: base, Head: m.Head.Commit})
+	t := attempt(m, StepTarget, TargetIn{Where: m.where(), Base: base, Head: m.Head.Commit})
 	m.Base, m.Review.Judgements = Base{Branch: base, From: t.From}, nil
 	m.note("base-"+base+"-"+abbrev(m.Head.Commit),
-		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", code(base), code(before)))
+		fmt.Sprintf("this goes into %s now, and no longer into %s: it is reviewed against that.", Code(base), Code(before)))
 	if asking {
 		return // it stays with its question, and the domains have no verdict
 	}

@@ -2,6 +2,7 @@ package cruise
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -208,7 +209,7 @@ func (m *machine) name() {
 
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.
 func (m *machine) ensure() {
-	w := attempt(m, StepWorkspace, WorkspaceIn{Phase: m.ID(), Spec: m.Spec, Branch: m.Meta.Branch, Head: m.Head.Commit,
+	w := attempt(m, StepWorkspace, WorkspaceIn{Where: m.where(), Spec: m.Spec, Head: m.Head.Commit,
 		Lend: m.Ledger.base()})
 	if before := m.Workspace.Base; before != "" {
 		w.Base = before // a new one begins at the last pushed commit; the work began earlier
@@ -227,7 +228,7 @@ func (m *machine) turnAndPublish(job Job) (Report, Published) {
 
 // where is what steps are told of the phase.
 func (m *machine) where() Where {
-	w := Where{Phase: m.ID(), Repo: m.Spec.Repo, Workspace: m.Workspace}
+	w := Where{Phase: m.ID(), Repo: m.Spec.Repo, Branch: m.Meta.Branch, Workspace: m.Workspace}
 	if m.PR != nil {
 		w.PR = m.PR.Number
 	}
@@ -308,7 +309,7 @@ func fault(r Report, p Published) string {
 		return "its commits have what must not be pushed: " + strings.Join(p.Refused, "; ") +
 			"; your setting pull.refuse says what that is"
 	case !r.OK:
-		return or(r.Error, "it failed")
+		return cmp.Or(r.Error, "it failed")
 	}
 	return ""
 }

@@ -24,9 +24,9 @@ var promptFiles embed.FS
 var prompts = template.Must(template.New("").Funcs(template.FuncMap{
 	"fenced": fenced,
 	"place":  place,
-	"code":   code,
+	"code":   Code,
 	"count":  unit.Count[int],
-	"words":  func(text string) string { return reading.Harmless(short(text)) },
+	"words":  func(text string) string { return reading.Harmless(Short(text)) },
 	"slug":   func(branch string) string { return strings.ReplaceAll(branch, "/", "-") },
 	"lines":  func(list []string) string { return strings.Join(list, "\n") },
 	"ledger": ledgerLines,
@@ -53,11 +53,6 @@ func Prompt(name string, data any) string {
 	return b.String()
 }
 
-// fixPrompt gives a new fixer everything that it needs.
-func fixPrompt(st State, open []Finding) string {
-	return Prompt("fix", briefing{State: st, Open: open, Red: st.red()})
-}
-
 // endWords is the one comment that a phase leaves when it ends.
 func endWords(st State) string { return strings.TrimSpace(Prompt("end", st)) }
 
@@ -77,9 +72,9 @@ func fenced(words string) string {
 func ledgerLines(l Ledger) string {
 	var lines []string
 	for _, f := range l.Findings {
-		line := fmt.Sprintf("%s [%s] %s: %s", f.ID, f.State, place(f), short(f.Text))
+		line := fmt.Sprintf("%s [%s] %s: %s", f.ID, f.State, place(f), Short(f.Text))
 		if f.State == Declined && f.Reason != "" {
-			line += " (declined: " + short(f.Reason) + ")"
+			line += " (declined: " + Short(f.Reason) + ")"
 		}
 		lines = append(lines, line)
 	}

@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 )
 
 func (m *machine) publishIn() PublishIn {
-	return PublishIn{Where: m.where(), Base: m.Base.From, Since: or(m.Head.Commit, m.Workspace.Base),
+	return PublishIn{Where: m.where(), Base: m.Base.From, Since: cmp.Or(m.Head.Commit, m.Workspace.Base),
 		Onto: m.Ledger.base()}
 }
 
@@ -36,7 +37,7 @@ func (m *machine) tell() {
 	if m.PR == nil || m.Outbox.Told == m.Outbox.Said {
 		return
 	}
-	attempt(m, StepSay, SayIn{Where: m.where(), Key: "gate", Keep: true, Text: or(m.Outbox.Told,
+	attempt(m, StepSay, SayIn{Where: m.where(), Key: "gate", Keep: true, Text: cmp.Or(m.Outbox.Told,
 		"**cco**: there is nothing more in this change that a person must know before merging it.")})
 	m.Outbox.Said = m.Outbox.Told
 }
@@ -50,8 +51,8 @@ func (m *machine) publish() {
 	}
 	m.push()
 	if m.PR == nil && m.Head.Commit != m.Workspace.Base {
-		pr := attempt(m, StepPullRequest, PullRequestIn{Where: m.where(), Branch: m.Meta.Branch, Title: m.Meta.Title,
-			Body: prBody(*m.State), Draft: m.Spec.Draft})
+		pr := attempt(m, StepPullRequest, PullRequestIn{Where: m.where(), Title: m.Meta.Title, Body: prBody(*m.State),
+			Draft: m.Spec.Draft})
 		m.PR, m.Base.Branch = &pr, pr.Base
 	}
 	m.tell()
@@ -72,21 +73,23 @@ const (
 func prBody(st State) string {
 	body := reading.Harmless(safetext.Cut(st.Spec.Task, maxBody))
 	if st.Plan != "" {
-		body += "\n\nPlan: " + code(st.Plan)
+		body += "\n\nPlan: " + Code(st.Plan)
 	}
 	return body
 }
 
-// code quotes a name that an agent chose, so that the forge shows it as a name and nothing else.
-func code(name string) string { return "`" + strings.ReplaceAll(reading.Harmless(name), "`", "") + "`" }
+// Code quotes what an agent wrote, so that the forge shows it as it is and as nothing else.
+func Code(words string) string {
+	return "`" + strings.ReplaceAll(reading.Harmless(words), "`", "'") + "`"
+}
 
 func (m *machine) push() {
 	if m.Head.Commit == "" || m.Head.Commit == m.Workspace.Base {
 		return
 	}
 	m.withdraw()
-	pushed := attempt(m, StepPush, PushIn{Where: m.where(), Branch: m.Meta.Branch, Old: m.Head.Before,
-		New: m.Head.Commit, Anew: m.Head.Anew})
+	pushed := attempt(m, StepPush, PushIn{Where: m.where(), Old: m.Head.Before, New: m.Head.Commit,
+		Anew: m.Head.Anew})
 	if m.Head.Pushed != m.Head.Commit {
 		m.Head.Pushed, m.Head.PushedAt = m.Head.Commit, pushed
 	}

@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,15 +21,16 @@ func (m reviewing) review() {
 		return
 	}
 	m.ensure()
-	gaveUp := map[string]bool{}
 	for wait := firstWait; ; {
-		left := slices.DeleteFunc(m.unjudged(), func(d string) bool { return gaveUp[d] })
+		left := slices.DeleteFunc(m.unjudged(), func(d string) bool {
+			return m.judgement(d) != nil && m.gaveUp(m.reviewOf(d))
+		})
 		batch := left[:min(len(left), reviewers)]
 		paid := slices.ContainsFunc(batch, func(d string) bool { return len(m.tries(m.reviewOf(d))) > 0 })
 		if len(batch) == 0 || !paid && m.spent() {
 			break
 		}
-		trouble, again := m.reviewBatch(batch, gaveUp)
+		trouble, again := m.reviewBatch(batch)
 		m.drain()
 		m.stay(StageReview) // a cleanup stops the reviewers, and wants no others
 		if trouble != "" {
@@ -56,8 +58,8 @@ func (s *State) settleDisputes() bool {
 	for _, f := range s.Ledger.Findings {
 		if f.disputed() {
 			ids = append(ids, f.ID)
-			words = append(words, fmt.Sprintf("%s wants %q (%s, %s), and the fixer declined it: %s", or(f.Domain, f.Author),
-				short(f.Text), or(f.Severity, "said by a person"), place(f), short(f.Reason)))
+			words = append(words, fmt.Sprintf("%s wants %q (%s, %s), and the fixer declined it: %s", cmp.Or(f.Domain, f.Author),
+				Short(f.Text), cmp.Or(f.Severity, "said by a person"), place(f), Short(f.Reason)))
 		}
 	}
 	if len(ids) == 0 {
@@ -88,9 +90,8 @@ func (m reviewing) reviewOf(domain string) string {
 	return m.key("review-" + domain + "-" + abbrev(m.Head.Commit) + "-1")
 }
 
-// reviewBatch has some domains reviewed at once. It notes whose reviewer gave up, and says what trouble passes and how
-// long that is waited out.
-func (m reviewing) reviewBatch(domains []string, gaveUp map[string]bool) (trouble string, wait time.Duration) {
+// reviewBatch has some domains reviewed at once. It says what trouble passes and how long that is waited out.
+func (m reviewing) reviewBatch(domains []string) (trouble string, wait time.Duration) {
 	jobs, pending := make([]Job, len(domains)), make([]func() (Report, error), len(domains))
 	for i, d := range domains {
 		jobs[i] = m.job(Reviewer, "", m.Spec.Reviewer,
@@ -103,21 +104,21 @@ func (m reviewing) reviewBatch(domains []string, gaveUp map[string]bool) (troubl
 		pending[i] = StepWork.Begin(m, job)
 	}
 	// Wait for all of them first, so that none is left running alone.
-	reviews, faults := make([]reading.ReviewAnswer, len(domains)), make([]reviewFault, len(domains))
-	for i := range domains {
-		reviews[i], faults[i] = m.reviewIn(jobs[i].Key, pending[i])
+	reports, failures := make([]Report, len(domains)), make([]*StepError, len(domains))
+	for i, done := range pending {
+		reports[i], failures[i] = take(done, StepWork.Name)
 	}
 	for i, d := range domains {
-		of, why := m.reviewOf(d), faults[i].words
+		of := m.reviewOf(d)
+		review, why, passes := m.read(jobs[i].Key, reports[i], failures[i])
 		switch {
 		case why == "":
-			m.judged(d, reviews[i])
+			m.judged(d, review)
 		case m.gaveUp(of):
-			gaveUp[d] = true
 			m.post(Judgement{Domain: d, Head: m.Head.Commit, Failure: why},
-				fmt.Sprintf("**%s**: the review failed and is not an approval: %s", d, reading.Harmless(short(why))), nil)
+				fmt.Sprintf("**%s**: the review failed and is not an approval: %s", d, reading.Harmless(Short(why))), nil)
 		default:
-			if faults[i].passes {
+			if passes {
 				trouble, wait = why, waitAfter(len(m.tries(of)))
 			}
 			m.again(of)
@@ -126,40 +127,26 @@ func (m reviewing) reviewBatch(domains []string, gaveUp map[string]bool) (troubl
 	return trouble, wait
 }
 
-// reviewFault is what is wrong with a review.
-type reviewFault struct {
-	words  string
-	passes bool
-}
-
-// reviewIn waits for a reviewer. Any failure is a fault of the review, and never an approval.
-func (m reviewing) reviewIn(key string, wait func() (Report, error)) (r reading.ReviewAnswer, f reviewFault) {
-	report, failed := take(wait, StepWork.Name)
+// read reads what a reviewer has said, or why it failed, which may pass. Any failure is never an approval.
+func (m reviewing) read(key string, r Report, failed *StepError) (_ reading.ReviewAnswer, why string, passes bool) {
 	switch {
 	case failed == nil:
-		m.pay(key, report)
+		m.pay(key, r)
 	case failed.Temporary:
-		return r, reviewFault{words: failed.Msg, passes: true}
+		return reading.ReviewAnswer{}, failed.Msg, true
 	default:
-		report.Error, m.turnOf(key).Over = failed.Msg, true
+		r.Error, m.turnOf(key).Over = failed.Msg, true
 	}
-	f = reviewFault{words: or(report.Error, "it failed"), passes: report.Transient && !m.spent()}
-	if report.OK {
-		r, bad := reading.ParseReview(report.Answer)
+	why, passes = cmp.Or(r.Error, "it failed"), r.Transient && !m.spent()
+	if r.OK {
+		review, bad := reading.ParseReview(r.Answer)
 		if bad == nil {
-			return r, reviewFault{}
+			return review, "", false
 		}
-		f.words = "its answer can't be read: " + bad.Error()
+		why = "its answer can't be read: " + bad.Error()
 	}
-	m.turnOf(key).Failed = !f.passes
-	return r, f
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
+	m.turnOf(key).Failed = !passes
+	return reading.ReviewAnswer{}, why, passes
 }
 
 // judged adds a review to the ledger and posts what is new in it.
@@ -168,7 +155,7 @@ func (m reviewing) judged(domain string, r reading.ReviewAnswer) {
 	var wants []string
 	for _, f := range r.Findings {
 		found := Finding{
-			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: short(reading.Harmless(f.Severity)),
+			ID: f.ID, Domain: domain, Path: f.Path, Line: f.Line, Severity: Short(reading.Harmless(f.Severity)),
 			Text:   reading.Harmless(f.Text),
 			Author: m.Spec.Reviewer.Agent, Round: m.Round,
 		}
@@ -190,16 +177,11 @@ func (m reviewing) judged(domain string, r reading.ReviewAnswer) {
 			fresh = append(fresh, *last)
 		}
 	}
-	m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.Head.Commit, Wants: wants},
-		reviewBody(domain, r.Verdict, r), fresh)
-}
-
-func reviewBody(domain string, v reading.Verdict, r reading.ReviewAnswer) string {
-	body := fmt.Sprintf("**%s**: %s", domain, v)
+	body := fmt.Sprintf("**%s**: %s", domain, r.Verdict)
 	if r.Summary != "" {
 		body += "\n\n" + reading.Harmless(r.Summary)
 	}
-	return body
+	m.post(Judgement{Domain: domain, Verdict: r.Verdict, Head: m.Head.Commit, Wants: wants}, body, fresh)
 }
 
 // post posts a judgement on the forge. It counts only after that.
@@ -210,9 +192,9 @@ func (m reviewing) post(j Judgement, body string, findings []Finding) {
 	})
 	m.Review.record(j)
 	for _, p := range posted {
-		if f := m.Ledger.Find(p.Finding); f != nil {
+		if f := m.Ledger.Find(p.ID); f != nil {
 			f.Comment, f.URL = p.Comment, p.URL
-			m.Inbox.First = or(m.Inbox.First, p.URL)
+			m.Inbox.First = cmp.Or(m.Inbox.First, p.URL)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func ParseSort(answer string) Sort {
 // on a line is never a remark.
 func sortOf(m *machine, c Comment) Sort {
 	switch {
-	case reading.OnlyMarkers(c.Body), c.State == forge.ReviewChanges, len(c.Body) > maxSorted:
+	case c.State == forge.ReviewChanges, len(c.Body) > maxSorted:
 		return ""
 	case c.Path == "" && reading.Wish(c.Body) == "":
 		return SortRemark
@@ -52,12 +52,6 @@ func sortOf(m *machine, c Comment) Sort {
 		return ""
 	}
 	return s
-}
-
-// remark keeps what wants nothing: the user may accept it as work nevertheless.
-func (b *Inbox) remark(c Comment) {
-	b.Remarks = append(b.Remarks, c)
-	b.Remarks = b.Remarks[max(0, len(b.Remarks)-maxHeld):]
 }
 
 // accept takes out a stranger's comment or a remark that the user wants to be work, nil if there is none.

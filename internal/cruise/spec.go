@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/reading"
@@ -60,12 +61,7 @@ type Spec struct {
 // Agents are those that work in its phase.
 func (s Spec) Agents() []string { return []string{s.Planner.Agent, s.Reviewer.Agent, s.Fixer.Agent} }
 
-func (s Spec) quiet() time.Duration {
-	if s.Quiet > 0 {
-		return s.Quiet
-	}
-	return 10 * time.Second
-}
+func (s Spec) quiet() time.Duration { return cmp.Or(s.Quiet, 10*time.Second) }
 
 // Domains are what reviewers look at where nothing else is set.
 func Domains() []string {

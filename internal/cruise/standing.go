@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cco-dev/cco/internal/cruise/reading"
 )
@@ -40,7 +39,7 @@ type Merged struct {
 	Base string `json:"base,omitempty"`
 	// Refused is why the forge does not merge it, in its own words.
 	Refused string `json:"refused,omitempty"`
-	// Checks says that what it waits for are checks.
+	// Checks says that they are not green, or no longer.
 	Checks bool `json:"checks,omitempty"`
 	// Target is set where the base has to be merged into the branch first.
 	Target *Target `json:"target,omitempty"`
@@ -55,35 +54,20 @@ type Stand struct {
 	Checks     Checked
 }
 
-// Demand is what a person asked for. A fixer's answer does not settle it for a merge.
-type Demand struct {
-	Comment string    `json:"comment"`
-	Author  string    `json:"author"`
-	At      time.Time `json:"at,omitzero"`
-}
-
-// demands are those of a phase that a fixer has answered.
-func (l *Ledger) demands() (list []Demand) {
-	for _, f := range l.Findings {
-		if f.Demand && slices.Contains([]FindingState{Fixed, Declined, Answered}, f.State) {
-			list = append(list, Demand{Comment: f.Comment, Author: f.Author, At: f.At})
-		}
-	}
-	return list
+// demands are what people asked for and a fixer has answered, which does not settle it for a merge.
+func (l *Ledger) demands() []Finding {
+	return slices.DeleteFunc(slices.Clone(l.Findings), func(f Finding) bool {
+		return !f.Demand || !slices.Contains([]FindingState{Fixed, Declined, Answered}, f.State)
+	})
 }
 
 // settles says whether a demand is settled: its author took it back or has approved since, or somebody who may write
 // has approved of this head since, by a verdict or by the word that ends a review.
-func (s Stand) settles(d Demand, a Approval) bool {
+func (s Stand) settles(d Finding, a Approval) bool {
 	return slices.Contains(s.Gone, d.Comment) || a.Word && s.Word.Write && s.Word.Changed.After(d.At) ||
 		slices.ContainsFunc(s.Verdicts, func(v Comment) bool {
 			return v.approves() && v.Changed.After(d.At) && (v.Author == d.Author || v.Write && v.Commit == s.Head)
 		})
-}
-
-// over says whether the user ignores what somebody wants.
-func (in MergeIn) over(who string) bool {
-	return slices.ContainsFunc(in.Over, func(name string) bool { return strings.EqualFold(name, who) })
 }
 
 // May decides whether a merge may happen now. It returns the zero value if so.
@@ -99,7 +83,7 @@ func (in MergeIn) May(s Stand) Merged {
 			return Merged{Lost: fmt.Sprintf("%s no longer says that the review is complete.", a.Name)}
 		}
 	case a.Name != "":
-		said = find(s.Verdicts, func(v Comment) bool {
+		said = First(s.Verdicts, func(v Comment) bool {
 			return v.approves() && v.Author == a.Name && v.Commit == a.Commit
 		})
 		if said == nil {
@@ -129,26 +113,13 @@ func (in MergeIn) May(s Stand) Merged {
 		}
 	}
 	slices.Sort(who)
-	if who = slices.DeleteFunc(slices.Compact(who), in.over); len(who) > 0 {
+	if who = slices.DeleteFunc(slices.Compact(who), func(n string) bool { return Among(in.Over, n) }); len(who) > 0 {
 		return Merged{Wait: strings.Join(who, ", ") + requestStands}
 	}
-	rule := in.Checks
-	if rule == "" && !in.Only {
-		rule = ChecksAll
-	}
 	s.Checks.Expected = in.Expected
-	w := weigh(rule, in.IgnoreChecks, s.Checks)
-	if rule.counts() && s.Checks.Head != a.Commit { // it was elsewhere when the checks were read
-		return Merged{Wait: fmt.Sprintf("checks of %s, and not of %s", abbrev(a.Commit), abbrev(s.Checks.Head)), Checks: true}
-	}
-	wait := w.waits()
-	if len(w.action) > 0 {
-		wait = "somebody on the forge: " + some(w.action)
-	}
-	if failed := append(w.failed, w.red...); len(failed) > 0 {
-		wait = "checks that failed: " + names(failed)
-	}
-	return Merged{Wait: wait, Checks: wait != ""}
+	w := weigh(in.Checks, in.IgnoreChecks, s.Checks)
+	green := s.Checks.Head == a.Commit && len(w.action)+len(w.failed)+len(w.red) == 0 && w.waits() == ""
+	return Merged{Checks: in.Checks.counts() && !green}
 }
 
 // approval is what the domains' verdicts on the present head amount to, nil if that is none.

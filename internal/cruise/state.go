@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -190,15 +191,8 @@ func NewState(spec Spec) State {
 // maxSeen bounds how many handled ids are remembered. The forge's mark covers everything older.
 const maxSeen = 2000
 
-// rememberEvent says whether an event is new, and remembers it. Strangers' comments are remembered elsewhere: many of
-// them must not make us forget what the user sent.
-func (b *Inbox) rememberEvent(id string) bool { return remember(&b.Events, id) }
-
-// rememberComment says whether a comment is new, and remembers it.
-func (b *Inbox) rememberComment(id string) bool {
-	return !slices.Contains(b.Events, id) && remember(&b.Comments, id)
-}
-
+// remember says whether an event or a comment is new, and remembers it. Each has a list of its own: many comments of
+// strangers must not make us forget what the user sent.
 func remember(list *[]string, id string) bool {
 	if id == "" || slices.Contains(*list, id) {
 		return false
@@ -210,24 +204,24 @@ func remember(list *[]string, id string) bool {
 	return true
 }
 
-// Bounds on what is kept of strangers' comments: all of it is recorded with every step.
+// Bounds on what is kept of strangers' comments and of remarks: all of it is recorded with every step.
 const (
 	maxHeld      = 100
 	maxHeldBytes = 512 << 10
 )
 
-// hold keeps a stranger's comment until the user decides. If there are too many, the oldest stay on the forge only.
-func (b *Inbox) hold(c Comment) {
-	b.Held = append(b.Held, c)
+// hold keeps a comment until the user decides. If there are too many, the oldest stay on the forge only.
+func hold(list *[]Comment, c Comment) (dropped int) {
+	*list = append(*list, c)
 	size := 0
-	for _, h := range b.Held {
+	for _, h := range *list {
 		size += len(h.Body)
 	}
-	for len(b.Held) > maxHeld || size > maxHeldBytes {
-		size -= len(b.Held[0].Body)
-		b.Held = slices.Delete(b.Held, 0, 1)
-		b.Dropped++
+	for ; len(*list) > maxHeld || size > maxHeldBytes; dropped++ {
+		size -= len((*list)[0].Body)
+		*list = slices.Delete(*list, 0, 1)
 	}
+	return dropped
 }
 
 // record replaces a domain's last verdict with a new one.
@@ -238,7 +232,7 @@ func (r *Review) record(j Judgement) {
 
 // judgement is what a domain says of the present head, nil if it has said nothing.
 func (s *State) judgement(domain string) *Judgement {
-	return find(s.Judgements, func(j Judgement) bool { return j.Domain == domain && j.Head == s.Head.Commit })
+	return First(s.Judgements, func(j Judgement) bool { return j.Domain == domain && j.Head == s.Head.Commit })
 }
 
 // unjudged gives the domains that have no verdict on the present head.
@@ -270,7 +264,7 @@ func (s *State) verdicts() (approve, overruled, others []string) {
 
 // failedReview is a review of the present head that failed, nil if there is none.
 func (s *State) failedReview() *Judgement {
-	return find(s.Judgements, func(j Judgement) bool { return j.Head == s.Head.Commit && j.Verdict == "" })
+	return First(s.Judgements, func(j Judgement) bool { return j.Head == s.Head.Commit && j.Verdict == "" })
 }
 
 // overruled says that a verdict wants nothing but what was declined for good.
@@ -286,13 +280,15 @@ func (s *State) overruled(j Judgement) bool {
 func (s *State) Trusts(c Comment) bool { return c.Write || s.names(c.Author) }
 
 // names says whether the user trusts somebody by name.
-func (s *State) names(author string) bool {
-	return author != "" && slices.ContainsFunc(s.Spec.Trusted,
-		func(name string) bool { return strings.EqualFold(name, author) })
+func (s *State) names(author string) bool { return author != "" && Among(s.Spec.Trusted, author) }
+
+// Among says whether an account is one of some.
+func Among(names []string, login string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, login) })
 }
 
 // since is the commit that reviews and the size of the change begin at.
-func (s *State) since() string { return or(s.Base.From, s.Workspace.Base) }
+func (s *State) since() string { return cmp.Or(s.Base.From, s.Workspace.Base) }
 
 // lastKind says whether no other kind of the task follows.
 func (s *State) lastKind() bool {

@@ -20,18 +20,19 @@ type Steps interface {
 	// Push says by when the commit was surely on the forge, by its own clock.
 	Push(context.Context, PushIn) (time.Time, error)
 	PullRequest(context.Context, PullRequestIn) (PullRequest, error)
-	PostReview(context.Context, PostReviewIn) ([]Posted, error)
+	// PostReview gives the findings with where they stand on the forge.
+	PostReview(context.Context, PostReviewIn) ([]Finding, error)
 	Look(context.Context, LookIn) (News, error)
 	Sort(context.Context, SortIn) (Sort, error)
 	Answer(context.Context, AnswerIn) error
 	Say(context.Context, SayIn) error
 	Close(context.Context, CloseIn) error
-	Pushers(context.Context, PushersIn) (Pushers, error)
+	// Pushers says who moved the branch on the forge away from our head.
+	Pushers(context.Context, HeadsIn) (Pushers, error)
 	Take(context.Context, TakeIn) (Took, error)
 	Target(context.Context, TargetIn) (Target, error)
 	Ready(context.Context, Where) error
 	Merge(context.Context, MergeIn) (Merged, error)
-	Check(context.Context, CheckIn) (gone []string, err error)
 	Checks(context.Context, ChecksIn) (Checked, error)
 	Attempt(context.Context, JobIn) (int, error)
 	Rerun(context.Context, JobIn) error
@@ -39,10 +40,12 @@ type Steps interface {
 	Save(context.Context, SaveIn) (Saved, error)
 }
 
-// Where is the phase that a step is of, its repository on this machine, its pull request and its workspace, if any.
+// Where is the phase that a step is of, its repository on this machine, its branch, and its pull request and workspace,
+// if any.
 type Where struct {
 	Phase     string    `json:"phase"`
 	Repo      string    `json:"repo"`
+	Branch    string    `json:"branch"`
 	PR        int       `json:"pr,omitempty"`
 	Workspace Workspace `json:"workspace,omitzero"`
 }
@@ -61,11 +64,10 @@ type MetadataIn struct {
 
 // WorkspaceIn asks for the workspace, made or found.
 type WorkspaceIn struct {
-	Phase  string `json:"phase"`
-	Spec   Spec   `json:"spec"`
-	Branch string `json:"branch"`
-	Head   string `json:"head,omitempty"` // what was pushed last, to restore a workspace that is gone
-	Lend   string `json:"lend,omitempty"` // a commit of the target to make known there, so that a fixer can merge it
+	Where
+	Spec Spec   `json:"spec"`
+	Head string `json:"head,omitempty"` // what was pushed last, to restore a workspace that is gone
+	Lend string `json:"lend,omitempty"` // a commit of the target to make known there, so that a fixer can merge it
 }
 
 // Role is what an agent is asked to be.
@@ -162,19 +164,17 @@ type Published struct {
 // PushIn asks to move the forge's branch from the old commit to the new one, and only from there.
 type PushIn struct {
 	Where
-	Branch string `json:"branch"`
-	Old    string `json:"old,omitempty"` // "" for a branch that is new
-	New    string `json:"new"`
-	Anew   bool   `json:"anew,omitempty"` // make the branch again if it was deleted there
+	Old  string `json:"old,omitempty"` // "" for a branch that is new
+	New  string `json:"new"`
+	Anew bool   `json:"anew,omitempty"` // make the branch again if it was deleted there
 }
 
 // PullRequestIn asks for the branch's pull request, opened or found.
 type PullRequestIn struct {
 	Where
-	Branch string `json:"branch"`
-	Title  string `json:"title"`
-	Body   string `json:"body"`
-	Draft  bool   `json:"draft,omitempty"`
+	Title string `json:"title"`
+	Body  string `json:"body"`
+	Draft bool   `json:"draft,omitempty"`
 }
 
 // PostReviewIn asks to post a review, once. One that approves or requests changes is posted where the reviewer has an
@@ -188,18 +188,13 @@ type PostReviewIn struct {
 	Findings []Finding     `json:"findings,omitempty"`
 }
 
-// Posted says where a finding stands on the forge.
-type Posted struct {
-	Finding string `json:"finding"`
-	Comment string `json:"comment"`
-	URL     string `json:"url"`
-}
-
 // LookIn asks what was said and done since the mark.
 type LookIn struct {
 	Where
 	Mark string `json:"mark,omitempty"`
 	Now  bool   `json:"now,omitempty"` // don't use what the watcher read a moment ago
+	// Check asks which of these comments people withdrew.
+	Check []string `json:"check,omitempty"`
 }
 
 // Comment is something that was said on the pull request. Its words are data. The kind is what the forge calls
@@ -235,6 +230,7 @@ type News struct {
 	Branch   string      `json:"branch,omitempty"` // that it is about, "" where that is not known
 	Onto     string      `json:"onto,omitempty"`   // the commit that the base is at, "" where that is not known
 	Updated  time.Time   `json:"updated,omitzero"`
+	Gone     []string    `json:"gone,omitempty"` // comments that people deleted, or whose threads others than cco resolved
 }
 
 // AnswerIn asks to answer threads, each once.
@@ -255,12 +251,6 @@ type Reply struct {
 	Commit  bool   `json:"commit,omitempty"` // a commit answers it
 }
 
-// CheckIn asks which comments people withdrew: they deleted them, or somebody other than cco resolved the threads.
-type CheckIn struct {
-	Where
-	Comments []string `json:"comments"`
-}
-
 // SayIn asks to comment on the pull request, once for each key.
 type SayIn struct {
 	Where
@@ -272,7 +262,6 @@ type SayIn struct {
 // CloseIn asks to remove the workspace, and the branch.
 type CloseIn struct {
 	Where
-	Branch string `json:"branch"`
 	Head   string `json:"head"`
 	Force  bool   `json:"force,omitempty"`
 	Delete bool   `json:"delete,omitempty"` // the branch too
@@ -287,7 +276,7 @@ type MergeIn struct {
 	Over     []string `json:"over,omitempty"`
 	Only     bool     `json:"only,omitempty"` // say whether the approval holds, and merge nothing
 	// Demands are what people asked for and a fixer answered.
-	Demands []Demand `json:"demands,omitempty"`
+	Demands []Finding `json:"demands,omitempty"`
 	// which checks have to be green
 	Checks       CheckRule `json:"checks,omitempty"`
 	IgnoreChecks []string  `json:"ignore_checks,omitempty"`

@@ -61,16 +61,16 @@ func TestAReviewCanNotBreakOutOfAFilesName(t *testing.T) {
 // Guards against a stranger who makes the record of a phase grow without end, or makes it forget what its user sent.
 func TestAFloodOfStrangersWordsIsBounded(t *testing.T) {
 	st := NewState(spec())
-	st.rememberEvent("e1")
+	remember(&st.Inbox.Events, "e1")
 	const flood = maxSeen + 100
 	words := strings.Repeat("x", 64<<10)
 	for i := range flood {
 		c := comment(strconv.Itoa(i), "eve", "NONE", words, 0)
-		if st.rememberComment(c.ID) {
-			st.hold(c)
+		if remember(&st.Inbox.Comments, c.ID) {
+			st.Inbox.Dropped += hold(&st.Inbox.Held, c)
 		}
 	}
-	if st.rememberEvent("e1") {
+	if remember(&st.Inbox.Events, "e1") {
 		t.Error("an event is taken in twice")
 	}
 	if n := len(st.Inbox.Held); n > maxHeldBytes>>16 || n == 0 || st.Inbox.Held[n-1].ID != strconv.Itoa(flood-1) ||
@@ -78,7 +78,7 @@ func TestAFloodOfStrangersWordsIsBounded(t *testing.T) {
 		t.Errorf("%d are held, %d dropped", n, st.Inbox.Dropped)
 	}
 	for i := range 2 * maxHeld {
-		st.hold(comment(strconv.Itoa(i), "eve", "NONE", "x", 0))
+		hold(&st.Inbox.Held, comment(strconv.Itoa(i), "eve", "NONE", "x", 0))
 	}
 	if len(st.Inbox.Held) != maxHeld {
 		t.Errorf("%d are held", len(st.Inbox.Held))

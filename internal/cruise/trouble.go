@@ -75,7 +75,7 @@ func take[O any](wait func() (O, error), name string) (out O, failed *StepError)
 func attempt[I, O any](m *machine, step Step[I, O], in I) O {
 	out, failed := persist(m, step, in)
 	if failed != nil {
-		m.askWhy(step.Name+": "+failed.Msg, "the step "+code(step.Name)+" failed, and does not pass by itself")
+		m.askWhy(step.Name+": "+failed.Msg, "the step "+Code(step.Name)+" failed, and does not pass by itself")
 		leave()
 	}
 	return out

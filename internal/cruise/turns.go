@@ -45,7 +45,7 @@ func (a *Attempt) again(of string) {
 
 // turnOf is the turn of a key.
 func (a *Attempt) turnOf(key string) *Turn {
-	return find(a.Turns, func(t Turn) bool { return t.Key == key })
+	return First(a.Turns, func(t Turn) bool { return t.Key == key })
 }
 
 // begin begins an attempt, unless one is under way.

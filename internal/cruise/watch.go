@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,6 +58,9 @@ func (m *machine) lookIn(now bool) LookIn {
 func (m *machine) look() (fresh bool) {
 	stage, in := m.Stage, m.lookIn(m.asked)
 	m.asked = false
+	if stage == StageFix {
+		in.Check = m.Ledger.posted()
+	}
 	news, failed := do(m, StepLook, in)
 	if failed != nil {
 		m.Waiting.Trouble = StepLook.Name + ": " + failed.Msg // the next look may succeed
@@ -69,6 +73,7 @@ func (m *machine) look() (fresh bool) {
 	m.Waiting.Trouble = ""
 	m.looked()
 	m.head, m.yes = news.Head, nil
+	m.Ledger.drop(func(f Finding) bool { return slices.Contains(news.Gone, f.Comment) })
 	for _, c := range news.Comments {
 		fresh = m.recordComment(c) || fresh
 	}
@@ -89,7 +94,7 @@ func (m *machine) look() (fresh bool) {
 
 // recordComment handles one comment and says whether it is work.
 func (m *machine) recordComment(c Comment) bool {
-	if c.Ours || !m.rememberComment(c.ID) {
+	if c.Ours || !remember(&m.Inbox.Comments, c.ID) {
 		return false
 	}
 	bot := c.Bot && !m.names(c.Author)
@@ -101,12 +106,12 @@ func (m *machine) recordComment(c Comment) bool {
 			c.Why = "it has the marker of a cco with another key: carry that over with `cco cruise key show` and `key set`"
 		}
 		if !reading.OnlyMarkers(c.Body) {
-			m.hold(c)
+			m.Dropped += hold(&m.Held, c)
 		}
 		return false
 	}
 	m.active()
-	m.Inbox.First = or(m.Inbox.First, c.URL)
+	m.Inbox.First = cmp.Or(m.Inbox.First, c.URL)
 	switch {
 	case reading.Complete(c.Body):
 		m.complete(c)
@@ -125,7 +130,7 @@ func (m *machine) recordComment(c Comment) bool {
 	m.forget(c.ID)
 	sort := sortOf(m, c)
 	if sort == SortRemark {
-		m.remark(c)
+		hold(&m.Remarks, c) // the user may accept it as work nevertheless
 		return false
 	}
 	if c.At.After(m.heard) {
@@ -179,7 +184,7 @@ func (m *machine) drain() {
 }
 
 func (m *machine) handleEvent(e *Event) {
-	if !m.rememberEvent(e.ID) {
+	if !remember(&m.Inbox.Events, e.ID) {
 		return
 	}
 	// A comment is work even while the end is posted. If the phase can't go on, the ledger has it for a later resume.
@@ -333,8 +338,7 @@ func (s *State) onward() {
 // temporary failures, but not if a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() {
 	for wait := firstWait; m.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
-		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Branch: m.Meta.Branch, Head: m.Head.Commit,
-			Force: m.Force, Delete: m.End == EndMerged || m.End == EndCleanup && m.Force})
+		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Head: m.Head.Commit, Force: m.Force, Delete: m.End == EndMerged || m.End == EndCleanup && m.Force})
 		if failed == nil {
 			break
 		}

@@ -1,6 +1,7 @@
 package cruise
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -194,15 +195,15 @@ func (w *world) PullRequest(context.Context, PullRequestIn) (PullRequest, error)
 	return PullRequest{Number: 7, URL: "https://forge.example/7", Base: "main"}, w.fault(StepPullRequest.Name)
 }
 
-func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Posted, error) {
+func (w *world) PostReview(_ context.Context, in PostReviewIn) ([]Finding, error) {
 	if in.As != forge.Comments {
 		w.order = append(w.order, fmt.Sprintf("verdict %s %v", in.Head, in.As == forge.Approve))
 		return nil, w.fault(StepPostReview.Name)
 	}
 	w.posted = append(w.posted, in)
-	var p []Posted
+	var p []Finding
 	for _, f := range in.Findings {
-		p = append(p, Posted{Finding: f.ID, Comment: "f-" + f.ID, URL: "https://forge.example/7#" + f.ID})
+		p = append(p, Finding{ID: f.ID, Comment: "f-" + f.ID, URL: "https://forge.example/7#" + f.ID})
 	}
 	return p, w.fault(StepPostReview.Name)
 }
@@ -216,6 +217,7 @@ func (w *world) Look(_ context.Context, in LookIn) (News, error) {
 		w.head = ""
 	}
 	n := News{Mark: in.Mark, State: forge.Open, Head: w.head, Base: w.base, Branch: w.branch, Onto: w.onto, Updated: w.now}
+	n.Gone = slices.DeleteFunc(slices.Clone(in.Check), func(id string) bool { return !slices.Contains(w.deleted, id) })
 	if !w.merged.IsZero() && !w.now.Before(w.merged) {
 		n.State = forge.Merged
 	}
@@ -260,7 +262,7 @@ func (w *world) Close(_ context.Context, in CloseIn) error {
 	return w.fault(StepClose.Name)
 }
 
-func (w *world) Pushers(_ context.Context, in PushersIn) (Pushers, error) {
+func (w *world) Pushers(_ context.Context, in HeadsIn) (Pushers, error) {
 	w.order = append(w.order, "hands "+in.Ours+" "+in.Theirs)
 	if w.silent--; w.silent >= 0 {
 		return Pushers{}, w.fault(StepPushers.Name)
@@ -287,7 +289,7 @@ func (w *world) Take(_ context.Context, in TakeIn) (Took, error) {
 func (w *world) Target(_ context.Context, in TargetIn) (Target, error) {
 	w.order = append(w.order, "target "+in.Head)
 	t := w.target
-	t.From = or(t.From, "forkpoint")
+	t.From = cmp.Or(t.From, "forkpoint")
 	t.Demanded = t.Demanded && in.Demands // the forge was asked
 	return t, w.fault(StepTarget.Name)
 }
@@ -342,16 +344,6 @@ func (w *world) Merge(_ context.Context, in MergeIn) (Merged, error) {
 	w.mergedBy = &in
 	w.order = append(w.order, "merge")
 	return Merged{Done: true}, w.fault(StepMerge.Name)
-}
-
-func (w *world) Check(_ context.Context, in CheckIn) ([]string, error) {
-	var gone []string
-	for _, id := range in.Comments {
-		if slices.Contains(w.deleted, id) {
-			gone = append(gone, id)
-		}
-	}
-	return gone, w.fault(StepCheck.Name)
 }
 
 func (w *world) Checks(context.Context, ChecksIn) (Checked, error) {

@@ -68,12 +68,10 @@ func Wish(body string) string {
 func withoutMarkers(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
-		l := strings.TrimSpace(line)
-		if rest, ok := cutMarker(l); ok {
-			b.WriteString(rest + "\n")
-		} else if !isVerdict(l) {
-			b.WriteString(line)
+		if rest, ok := cutMarker(strings.TrimSpace(line)); ok {
+			line = rest + "\n"
 		}
+		b.WriteString(line)
 	}
 	return b.String()
 }

@@ -205,16 +205,10 @@ func cutMarker(line string) (rest string, ok bool) {
 // OnlyMarkers says whether words hold nothing but markers, which are no work.
 func OnlyMarkers(text string) bool { return strings.TrimSpace(withoutMarkers(text)) == "" }
 
-func isVerdict(line string) bool {
-	_, after, ok := strings.Cut(line, "VERDICT:")
-	return ok && slices.Contains([]Verdict{Approved, NeedsChanges, Skipped}, Verdict(strings.Trim(after, " *_`")))
-}
-
 // Harmless disables markers in a model's text and keeps the text readable.
 func Harmless(text string) string {
 	return strings.NewReplacer(
 		"<!--", "&lt;!--", "-->", "--&gt;",
-		"[REVIEW COMPLETE]", "[review complete]",
-		"VERDICT:", "verdict:",
+		reviewComplete, strings.ToLower(reviewComplete),
 	).Replace(text)
 }

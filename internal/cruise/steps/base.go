@@ -22,7 +22,7 @@ func (d *Doer) target(ctx context.Context, f Forge, in cruise.TargetIn) (t cruis
 	if err != nil {
 		return t, err
 	}
-	if t.Commit, err = d.bring(ctx, f, repo, in.Where, in.Branch, in.Head, "base"); err != nil {
+	if t.Commit, err = d.bring(ctx, f, repo, in.Where, in.Base, in.Head, "base"); err != nil {
 		return t, err
 	}
 	t.From, err = repo.MergeBase(ctx, in.Head, t.Commit)

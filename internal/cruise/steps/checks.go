@@ -114,13 +114,6 @@ const (
 	spares = 50
 )
 
-// Share says among how many machines of one user the requests are divided that are made sooner than is due.
-func (w *Watcher) Share(machines int) {
-	each := float64(spares) / float64(max(1, machines))
-	w.limit().SetLimitAt(w.Now(), rate.Limit(each/time.Hour.Seconds()))
-	w.limit().SetBurstAt(w.Now(), int(each))
-}
-
 // limit is how many requests are left to be made sooner than is due.
 func (w *Watcher) limit() *rate.Limiter {
 	w.once.Do(func() { w.spare = rate.NewLimiter(spares/rate.Limit(time.Hour.Seconds()), spares) })

@@ -9,14 +9,13 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
 // PostReview posts a review once, with its findings on their lines, and says where each stands. A verdict is of the
 // reviewer's own account: without one there are only the domains' comments.
-func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise.Posted, error) {
+func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise.Finding, error) {
 	r := forge.Review{Key: in.Phase + "-" + in.Key, Verdict: in.As, Body: in.Body, Commit: in.Head}
 	for _, v := range in.Findings {
 		if v.Path == "" || v.Line == 0 {
@@ -26,7 +25,7 @@ func (d *Doer) PostReview(ctx context.Context, in cruise.PostReviewIn) ([]cruise
 		r.Lines = append(r.Lines, forge.LineComment{Path: v.Path, Line: v.Line, Body: unaddressed(findingText(v))})
 	}
 	r.Body = unaddressed(r.Body)
-	return ask(ctx, d, in.Where, func(f Forge) ([]cruise.Posted, error) {
+	return ask(ctx, d, in.Where, func(f Forge) ([]cruise.Finding, error) {
 		if in.As != forge.Comments {
 			us, err := f.Us(ctx)
 			if err != nil || len(us) < 2 || strings.EqualFold(us[0], us[1]) {
@@ -58,21 +57,21 @@ func unaddressed(text string) string {
 func findingText(v cruise.Finding) string {
 	where := ""
 	if v.Path != "" && v.Line == 0 {
-		where = " `" + strings.ReplaceAll(reading.Harmless(v.Path), "`", "") + "`"
+		where = " " + cruise.Code(v.Path)
 	}
 	return fmt.Sprintf("**%s**%s (%s)\n\n%s", v.ID, where, v.Severity, v.Text)
 }
 
 // places finds each finding of a review on the forge. A finding without a comment of its own is in the review's text.
-func places(findings []cruise.Finding, p forge.Posted, said []forge.Comment) (list []cruise.Posted) {
+func places(findings []cruise.Finding, p forge.Posted, said []forge.Comment) (list []cruise.Finding) {
 	for _, v := range findings {
-		at := cruise.Posted{Finding: v.ID, Comment: p.ID, URL: p.URL}
+		v.Comment, v.URL = p.ID, p.URL
 		for _, c := range said {
 			if c.Own && c.Kind == forge.OnLine && strings.Contains(c.Body, "**"+v.ID+"**") {
-				at.Comment, at.URL = c.ID, c.URL
+				v.Comment, v.URL = c.ID, c.URL
 			}
 		}
-		list = append(list, at)
+		list = append(list, v)
 	}
 	return list
 }
@@ -136,21 +135,22 @@ func isGone(err error) bool {
 	return gone
 }
 
-// Check reads everything on a request, and says which comments people took back.
-func (d *Doer) Check(ctx context.Context, in cruise.CheckIn) ([]string, error) {
-	return ask(ctx, d, in.Where, func(f Forge) (gone []string, err error) {
-		said, err := f.Said(ctx, in.PR, "")
-		if err != nil {
-			return nil, err
+// takenBack reads everything on a request, and says which comments people took back.
+func takenBack(ctx context.Context, f Forge, in cruise.LookIn) (list []string, err error) {
+	if len(in.Check) == 0 {
+		return nil, nil
+	}
+	said, err := f.Said(ctx, in.PR, "")
+	if err != nil {
+		return nil, err
+	}
+	us, err := f.Us(ctx)
+	for _, id := range in.Check {
+		if c := commentNow(said.Comments, id); c == nil || resolver(*c, us) != "" {
+			list = append(list, id)
 		}
-		us, err := f.Us(ctx)
-		for _, id := range in.Comments {
-			if c := commentNow(said.Comments, id); c == nil || resolver(*c, us) != "" {
-				gone = append(gone, id)
-			}
-		}
-		return gone, err
-	})
+	}
+	return list, err
 }
 
 // Say says something on the pull request, once.
@@ -185,11 +185,11 @@ func (d *Doer) look(ctx context.Context, f Forge, in cruise.LookIn) (cruise.News
 	}
 	for _, c := range n.Comments {
 		if c.Twin != "" {
-			gone, err := f.Withdraw(ctx, c)
+			removed, err := f.Withdraw(ctx, c)
 			if err != nil {
 				return news, err
 			}
-			if gone {
+			if removed {
 				d.log(ctx, in.Phase, "removed what was said twice: "+c.URL)
 				continue
 			}
@@ -198,13 +198,14 @@ func (d *Doer) look(ctx context.Context, f Forge, in cruise.LookIn) (cruise.News
 		if err != nil {
 			return news, err
 		}
-		said.Bot = said.Bot || among(d.Settings.Bots, c.Author)
+		said.Bot = said.Bot || cruise.Among(d.Settings.Bots, c.Author)
 		if !said.Write && !said.Ours {
 			said = Bounded(said)
 		}
 		news.Comments = append(news.Comments, said)
 	}
-	return news, nil
+	news.Gone, err = takenBack(ctx, f, in)
+	return news, err
 }
 
 // Sort asks a model what a comment is. What no model says is not known.

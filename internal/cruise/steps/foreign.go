@@ -14,11 +14,11 @@ import (
 )
 
 // Pushers says who moved the branch on the forge away from our head.
-func (d *Doer) Pushers(ctx context.Context, in cruise.PushersIn) (cruise.Pushers, error) {
+func (d *Doer) Pushers(ctx context.Context, in cruise.HeadsIn) (cruise.Pushers, error) {
 	return ask(ctx, d, in.Where, func(f Forge) (cruise.Pushers, error) { return d.pushers(ctx, f, in) })
 }
 
-func (d *Doer) pushers(ctx context.Context, f Forge, in cruise.PushersIn) (h cruise.Pushers, err error) {
+func (d *Doer) pushers(ctx context.Context, f Forge, in cruise.HeadsIn) (h cruise.Pushers, err error) {
 	has, err := f.Contains(ctx, in.PR, in.Ours)
 	if err != nil {
 		return h, err
@@ -37,7 +37,7 @@ func (d *Doer) pushers(ctx context.Context, f Forge, in cruise.PushersIn) (h cru
 		return h, err
 	}
 	for _, p := range people {
-		one := cruise.Pusher{Name: p.Name, Us: among(us, p.Name), Bot: p.Bot || among(d.Settings.Bots, p.Name)}
+		one := cruise.Pusher{Name: p.Name, Us: cruise.Among(us, p.Name), Bot: p.Bot || cruise.Among(d.Settings.Bots, p.Name)}
 		// Our own account is the user where nobody tells us of keys.
 		one.Key = keys.May(p.Name) && (keys.Known || !one.Us)
 		if !one.Us && !one.Bot {

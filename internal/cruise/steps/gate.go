@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
-	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/gate"
 	"github.com/cco-dev/cco/internal/git"
 )
@@ -29,10 +28,10 @@ func (d *Doer) examine(ctx context.Context, repo *git.Repo, since string, in cru
 		return err
 	}
 	for _, g := range fresh.Groups {
-		why := holdWhy(g.Kind)
+		why, lines := holdWhy(g.Kind), linesOf(g, string(g.Kind)+": ", strings.Clone)
 		switch policy.Of(g) {
 		case gate.Refuse:
-			p.Refused = append(p.Refused, linesOf(g)...)
+			p.Refused = append(p.Refused, lines...)
 			continue
 		case gate.Ask:
 			if why != cruise.HoldCI {
@@ -41,7 +40,7 @@ func (d *Doer) examine(ctx context.Context, repo *git.Repo, since string, in cru
 		case gate.Tell:
 		}
 		if why != "" {
-			p.Holds = append(p.Holds, cruise.Hold{Kind: string(g.Kind), Why: why, Lines: linesOf(g)})
+			p.Holds = append(p.Holds, cruise.Hold{Kind: string(g.Kind), Why: why, Lines: lines})
 		}
 	}
 	for i := range p.Commits {
@@ -67,13 +66,13 @@ func holdWhy(k gate.Kind) cruise.HoldWhy {
 }
 
 // linesOf are the findings of a kind, and how many more there are.
-func linesOf(g gate.Group) (list []string) {
+func linesOf(g gate.Group, begin string, show func(words string) string) (list []string) {
 	shown := g.Findings[:min(shownOfKind, len(g.Findings))]
 	for _, f := range shown {
-		list = append(list, fmt.Sprintf("%s: %s", g.Kind, f.Words()))
+		list = append(list, begin+show(f.Words()))
 	}
 	if more := g.Count - len(shown); more > 0 {
-		list = append(list, fmt.Sprintf("%s: and %d more of kind %s", g.Kind, more, g.Kind))
+		list = append(list, fmt.Sprintf("%sand %d more of kind %s", begin, more, g.Kind))
 	}
 	return list
 }
@@ -115,18 +114,7 @@ func told(r gate.Report) (text, kinds string) {
 	for _, g := range r.Groups {
 		few = append(few, fmt.Sprintf("%s %d", g.Kind, g.Count))
 		fmt.Fprintf(&b, "\n**%s** (%s danger): %s\n", g.Kind, g.Danger, g.Says)
-		shown := g.Findings[:min(shownOfKind, len(g.Findings))]
-		for _, f := range shown {
-			b.WriteString("- " + quoted(f.Words()) + "\n")
-		}
-		if more := g.Count - len(shown); more > 0 {
-			fmt.Fprintf(&b, "- and %d more of kind %s\n", more, g.Kind)
-		}
+		b.WriteString(strings.Join(linesOf(g, "- ", cruise.Code), "\n") + "\n")
 	}
 	return b.String(), strings.Join(few, ", ")
-}
-
-// quoted shows an agent's words as they are, and as nothing else.
-func quoted(words string) string {
-	return "`" + strings.ReplaceAll(reading.Harmless(words), "`", "'") + "`"
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/cruise/reading"
@@ -71,7 +69,7 @@ func (d *Doer) merge(ctx context.Context, f Forge, in cruise.MergeIn) (cruise.Me
 	// A forge may not know yet whether it conflicts, and its refusal may not say so. One that was cut off may have merged
 	// it and not noted that.
 	p.Behind = p.Behind || forge.RefusedAs(err, forge.RefusedBehind)
-	t, bad := d.target(ctx, f, cruise.TargetIn{Where: in.Where, Branch: p.Base.Name, Head: in.Head})
+	t, bad := d.target(ctx, f, cruise.TargetIn{Where: in.Where, Base: p.Base.Name, Head: in.Head})
 	t.Demanded = p.Behind && !t.Contained
 	switch {
 	case bad == nil && t.Merged:
@@ -123,7 +121,7 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull) (cruis
 		}
 		s.Word = &word
 	}
-	if in.Only && (in.Checks == "" || in.Checks == cruise.ChecksNone) {
+	if in.Checks == cruise.ChecksNone {
 		return s, nil
 	}
 	all, err := f.Checks(ctx, []int{in.PR})
@@ -132,29 +130,20 @@ func stand(ctx context.Context, f Forge, in cruise.MergeIn, p forge.Pull) (cruis
 }
 
 // withdrawn says whether a demand was deleted or dismissed, or its author resolved it.
-func withdrawn(d cruise.Demand, said []forge.Comment, us []string) bool {
+func withdrawn(d cruise.Finding, said []forge.Comment, us []string) bool {
 	c := commentNow(said, d.Comment)
 	return c == nil || c.State == forge.ReviewDismissed || resolver(*c, us) != "" && c.Resolver == c.Author
 }
 
 // commentNow is a comment as it is now, nil if it was deleted.
 func commentNow(said []forge.Comment, id string) *forge.Comment {
-	i := slices.IndexFunc(said, func(c forge.Comment) bool { return c.ID == cruise.Unedited(id) })
-	if i < 0 {
-		return nil
-	}
-	return &said[i]
+	return cruise.First(said, func(c forge.Comment) bool { return c.ID == cruise.Unedited(id) })
 }
 
 // resolver is who resolved a comment's thread, "" if nobody did. What our own accounts resolved, cco may have.
 func resolver(c forge.Comment, us []string) string {
-	if c.State != forge.ThreadResolved || among(us, c.Resolver) {
+	if c.State != forge.ThreadResolved || cruise.Among(us, c.Resolver) {
 		return ""
 	}
 	return c.Resolver
-}
-
-// among says whether an account is one of some.
-func among(names []string, login string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, login) })
 }

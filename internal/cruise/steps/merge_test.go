@@ -26,7 +26,7 @@ func TestWhoTakesADemandBack(t *testing.T) {
 		"a dismissed review":   {at("ann", forge.ReviewDismissed, ""), true},
 		"the forge is unaware": {at("ann", forge.ThreadResolved, ""), false},
 	} {
-		d := cruise.Demand{Comment: "line-1~17", Author: c.said.Author}
+		d := cruise.Finding{Comment: "line-1~17", Author: c.said.Author}
 		if got := withdrawn(d, []forge.Comment{c.said}, []string{"Me"}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -169,7 +169,7 @@ func (removed) Repository(context.Context) (forge.Repository, error) {
 func TestARepositoryThatIsGoneIsAskedAbout(t *testing.T) {
 	gittest.Home(t)
 	repo := gittest.New(t)
-	in := cruise.PushIn{Where: cruise.Where{Phase: "a", Repo: repo.Dir}, Branch: "b", New: repo.Commit("first")}
+	in := cruise.PushIn{Where: cruise.Where{Phase: "a", Repo: repo.Dir, Branch: "b"}, New: repo.Commit("first")}
 	open := func(context.Context, string) (Forge, error) { return removed{}, nil }
 	d := &Doer{Data: t.TempDir(), Now: time.Now, Forge: open}
 	for range 2 {

@@ -167,8 +167,7 @@ func (d *Doer) NotePush(phase string) error {
 
 // soon marks temporary failures, including what a forge does not find shortly after our push.
 func (d *Doer) soon(phase string, err error) error {
-	_, missing := errors.AsType[*forge.NotFoundError](err)
-	if !missing {
+	if !isGone(err) {
 		return temporary(err)
 	}
 	data, _ := os.ReadFile(filepath.Join(d.dir(phase), "pushed"))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cco-dev/cco/internal/cruise"
+	"github.com/cco-dev/cco/internal/cruise/reading"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/git"
 	"github.com/cco-dev/cco/internal/store"
@@ -45,8 +46,8 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 		return cruise.Saved{}, temporary(err)
 	}
 	if rec.Ended && in.State.PR != nil {
-		// Not while the inbox is locked: this waits for a running look, which waits for a forge.
-		d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
+		// An end waits for no running look, which waits for a forge.
+		go d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
 	}
 	if err := d.show(ctx, in.Phase, was, in.State); err != nil {
 		d.log(ctx, in.Phase, "the copy of the state in its workspace is an older one: "+err.Error()) // nothing depends on it
@@ -64,11 +65,8 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 		ID: id, Repo: cmp.Or(st.Spec.Remote, st.Spec.Repo), Branch: st.Meta.Branch, Kind: string(st.Kind),
 		Stage: string(st.Stage),
 		Ended: st.Stage == cruise.StageEnded,
-		Title: st.Meta.Title, Cost: st.Spent.Cost, Estimate: st.Spent.Estimate, Created: st.Started, Updated: now,
+		Title: cmp.Or(st.Meta.Title, reading.FallbackMetadata(st.Spec.Task).Title), Cost: st.Spent.Cost, Estimate: st.Spent.Estimate, Created: st.Started, Updated: now,
 		State: data,
-	}
-	if p.Title == "" {
-		p.Title = short(st.Spec.Task)
 	}
 	if p.Created.IsZero() {
 		p.Created = now
@@ -159,9 +157,9 @@ func saidNews(was, is cruise.State) (lines []string) {
 		line := fmt.Sprintf("finding %s is %s", f.ID, f.State)
 		switch f.State {
 		case cruise.Open, cruise.Noted:
-			line += fmt.Sprintf(" (%s): %s", cmp.Or(f.Domain, f.Author), short(f.Text))
+			line += fmt.Sprintf(" (%s): %s", cmp.Or(f.Domain, f.Author), cruise.Short(f.Text))
 		case cruise.Declined:
-			line += ": " + short(f.Reason)
+			line += ": " + cruise.Short(f.Reason)
 		case cruise.Fixed:
 			line += " in " + git.Short(f.Commit)
 		case cruise.Answered, cruise.Dropped:

@@ -213,7 +213,7 @@ func (d *Doer) reserve(repo, branch, phase string) bool {
 func (d *Doer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Workspace, error) {
 	rec, err := d.Sessions.Workspace(ctx, store.Session{
 		ID: SessionOf(in.Phase), Box: in.Spec.Box, Repo: in.Spec.Repo, Branch: in.Branch,
-		Base: cmp.Or(in.Head, in.Spec.Base), Title: short(in.Spec.Task),
+		Base: cmp.Or(in.Head, in.Spec.Base), Title: reading.FallbackMetadata(in.Spec.Task).Title,
 	})
 	if err == nil && in.Lend != "" {
 		err = d.Sessions.Lend(ctx, rec.ID, in.Lend)
@@ -222,14 +222,6 @@ func (d *Doer) Workspace(ctx context.Context, in cruise.WorkspaceIn) (cruise.Wor
 		return cruise.Workspace{}, temporary(err)
 	}
 	return cruise.Workspace{Session: rec.ID, Path: d.Sessions.WorkspacePath(ctx, rec), Base: rec.Origin}, nil
-}
-
-func short(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:59]) + "…"
-	}
-	return s
 }
 
 // Work has an agent take its turn.

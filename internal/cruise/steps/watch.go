@@ -2,7 +2,6 @@ package steps
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -127,7 +126,7 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, pr int) error {
 		all = append(all, forge.Watched{Number: n, Since: p.read()})
 	}
 	news, err := f.Poll(ctx, all)
-	if _, gone := errors.AsType[*forge.NotFoundError](err); gone && len(all) > 1 {
+	if isGone(err) && len(all) > 1 {
 		// A deleted request must not block looks at the others.
 		all = []forge.Watched{{Number: pr, Since: r.phases[pr].read()}}
 		news, err = f.Poll(ctx, all)
