@@ -46,18 +46,6 @@ type Checked struct {
 	Expected []string      `json:"expected,omitempty"` // names that reported on earlier heads
 }
 
-// green says whether a check of a commit passes, in all that have its name.
-func (c Checked) green(head, name string) bool {
-	seen := false
-	for _, v := range c.All {
-		if v.Name == name && v.State != forge.ChecksPassed {
-			return false
-		}
-		seen = seen || v.Name == name
-	}
-	return seen && c.Head == head
-}
-
 // weighed is what checks mean for a phase.
 type weighed struct {
 	failed  []forge.Check // to be repaired
@@ -248,7 +236,9 @@ func (s *State) green() {
 // repair makes findings of failed checks, and has them answered. It asks where all were declined before.
 func (s *State) repair(failed []forge.Check) {
 	open := false
+	var list []string
 	for _, c := range failed {
+		list = append(list, Code(c.Name))
 		f := Finding{ID: Identity(checkDomain, c.Name, firstError(c.Summary)), Domain: checkDomain, Check: c.Name,
 			Severity: "major", Author: "the forge", URL: c.URL, Round: s.Round, Text: checkText(c, s.Review.Approval.Commit)}
 		if last, _ := s.Ledger.Raise(f); last.State == Open {
@@ -257,10 +247,6 @@ func (s *State) repair(failed []forge.Check) {
 	}
 	if open {
 		s.Review.Approval = nil
-		var list []string
-		for _, c := range failed {
-			list = append(list, Code(c.Name))
-		}
 		s.note("failed-"+s.Checks.Of, fmt.Sprintf("these checks failed on %s: %s. A fixer is asked.",
 			abbrev(s.Checks.Of), strings.Join(list, ", ")))
 		s.to(StageFix)

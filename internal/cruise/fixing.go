@@ -106,8 +106,8 @@ func (m fixing) lookBeforeRound() {
 // round.
 func (m fixing) dropGreen() {
 	if slices.ContainsFunc(m.Ledger.OpenOnes(), func(f Finding) bool { return f.Check != "" }) {
-		checks := m.readChecks()
-		m.Ledger.drop(func(f Finding) bool { return checks.green(m.Head.Commit, f.Check) })
+		m.readChecks()
+		m.Ledger.drop(func(f Finding) bool { return f.Check != "" && !slices.Contains(m.Checks.Red, f.Check) })
 	}
 	if len(m.Ledger.OpenOnes()) == 0 {
 		m.to(StageWatch)
@@ -155,7 +155,6 @@ func (m fixing) answer() {
 	m.stillOpen()
 	m.recordPublished(*p)
 	in := AnswerIn{Where: m.where(), Round: m.Round, Kind: m.Kind}
-	var files []string
 	if len(p.Commits) > 0 {
 		m.push()
 		m.tell()
@@ -170,12 +169,11 @@ func (m fixing) answer() {
 		attempt(m.machine, StepAnswer, in)
 	}
 	for _, c := range p.Commits {
-		files = append(files, c.Files...)
+		m.Ledger.Stir(c.Files)
 	}
-	m.Ledger.Stir(files)
 	m.Ledger.Close()
 	m.Outbox.Published, m.Outbox.Replies = nil, nil
-	m.Looks.Backoff = m.Looks.Backoff.Reset()
+	m.Looks.Backoff.Secs = 0
 	m.to(StageReview)
 }
 

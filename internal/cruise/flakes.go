@@ -67,14 +67,11 @@ func (m checking) runAgain(head string, failed []forge.Check) (any bool) {
 		if m.rerunOf(head, c) == nil {
 			m.intendRerun(head, c)
 		}
-		r := *m.rerunOf(head, c)
-		if !r.Due {
-			continue
+		if r := m.rerunOf(head, c); r.Due {
+			_, refused := persist(m.machine, StepRerun, JobIn{Where: m.where(), Job: r.Job, Attempt: r.Attempt})
+			r.Due, r.Refused = false, refused != nil
+			any = any || !r.Refused
 		}
-		_, refused := persist(m.machine, StepRerun, JobIn{Where: m.where(), Job: r.Job, Attempt: r.Attempt})
-		r.Due, r.Refused = false, refused != nil
-		*m.rerunOf(head, c) = r
-		any = any || !r.Refused
 	}
 	return any
 }

@@ -110,13 +110,10 @@ func (s *State) red() bool {
 
 // readChecks reads the checks of the pushed head before anything is pushed onto it. Only what was seen green since is
 // no longer red: work that another round was for may take away what failed.
-func (m *machine) readChecks() (got Checked) {
-	if !m.Spec.Checks.counts() || m.PR == nil {
-		return got
+func (m *machine) readChecks() {
+	if m.Spec.Checks.counts() && m.PR != nil {
+		m.rememberRed(attempt(m, StepChecks, ChecksIn{Where: m.where()}))
 	}
-	got = attempt(m, StepChecks, ChecksIn{Where: m.where()})
-	m.rememberRed(got)
-	return got
 }
 
 // rememberRed notes which checks are red and which are no longer.

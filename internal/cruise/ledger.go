@@ -136,24 +136,21 @@ func (l *Ledger) Raise(f Finding) (stands *Finding, work bool) {
 	old := l.Find(f.ID)
 	switch {
 	case old == nil:
-		f.State, f.Reopened, f.Stirred = Open, 0, false
+		f.State = Open
 		l.Findings = append(l.Findings, f)
 		return l.Find(f.ID), true
 	case old.State == Open:
 		old.Round = f.Round
 		return old, false
-	case old.State == Noted:
-		old.State, old.Round, old.Line = Open, f.Round, f.Line
-		return old, true
 	case old.State == Declined && (!old.Stirred || old.Ruled):
 		old.Insisted, old.Severity = true, cmp.Or(f.Severity, old.Severity)
 		return old, false
-	default:
-		old.State, old.Stirred = Open, false
-		old.Round, old.Line = f.Round, f.Line
+	case old.State != Noted:
 		old.Reopened++
-		return old, true
 	}
+	old.State, old.Stirred = Open, false
+	old.Round, old.Line = f.Round, f.Line
+	return old, true
 }
 
 // Note adds something that an approving reviewer mentions; nil if it is known already.

@@ -17,7 +17,7 @@ func (s *State) approve(a Approval) {
 	s.Ask = Ask{}
 	s.Review.Approval = &a
 	if s.Stage != StageChecks {
-		s.Looks.Backoff = s.Looks.Backoff.Reset()
+		s.Looks.Backoff.Secs = 0
 	}
 	switch {
 	case s.lastKind() && s.Spec.Ready && !s.Review.Ready:
@@ -178,11 +178,8 @@ func (s *State) overrule(name string) {
 // retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new
 // branch. Approvals were given for the old one, so every domain judges again, and the user is asked before a merge.
 func (m *machine) retargeted(base string) {
-	before := m.Base.Branch
-	if before == "" {
-		m.Base.Branch = base // a phase that took up a request learns it by its first look
-		return
-	}
+	before := cmp.Or(m.Base.Branch, base)
+	m.Base.Branch = before // a phase that took up a request learns it by its first look
 	if base == "" || base == before {
 		return
 	}

@@ -221,7 +221,8 @@ func (m *machine) ensure() {
 func (m *machine) turnAndPublish(job Job) (Report, Published) {
 	r := m.turn(job)
 	m.active()
-	p := attempt(m, StepPublish, m.publishIn())
+	p := attempt(m, StepPublish, PublishIn{Where: m.where(), Base: m.Base.From, Onto: m.Ledger.base(),
+		Since: cmp.Or(m.Head.Commit, m.Workspace.Base)})
 	m.Consent.Refused = p.Refused
 	return r, p
 }

@@ -9,11 +9,6 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-func (m *machine) publishIn() PublishIn {
-	return PublishIn{Where: m.where(), Base: m.Base.From, Since: cmp.Or(m.Head.Commit, m.Workspace.Base),
-		Onto: m.Ledger.base()}
-}
-
 // recordPublished notes what came out of the workspace and will be pushed next.
 func (s *State) recordPublished(p Published) {
 	if p.Head != "" && p.Head != s.Head.Commit {

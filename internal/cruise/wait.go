@@ -18,8 +18,8 @@ const MostPoll = time.Hour
 
 // Backoff is how long to wait before looking again. Its zero value is at its start, and it is part of a phase's state.
 type Backoff struct {
-	Secs int `json:"secs,omitempty"`
-	Min  int `json:"min,omitempty"` // seconds; 0 is the usual
+	Secs int `json:"secs,omitempty"` // 0 after news
+	Min  int `json:"min,omitempty"`  // seconds; 0 is the usual
 	Max  int `json:"max,omitempty"`
 }
 
@@ -46,12 +46,6 @@ func (b Backoff) Waited() time.Duration {
 // Slower is the wait after one that brought no news.
 func (b Backoff) Slower() Backoff {
 	b.Secs = int(min(2*b.Interval(), b.last()) / time.Second)
-	return b
-}
-
-// Reset is the wait after news.
-func (b Backoff) Reset() Backoff {
-	b.Secs = int(b.first() / time.Second)
 	return b
 }
 

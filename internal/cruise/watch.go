@@ -20,7 +20,7 @@ func (m *machine) watch() {
 	now, hurried := m.now(), m.hurried
 	m.hurried = false
 	if fresh {
-		m.Looks.Backoff = m.Looks.Backoff.Reset()
+		m.Looks.Backoff.Secs = 0
 		m.quiets++
 		m.until = now.Add(m.quiet(now))
 	}
@@ -261,7 +261,7 @@ const LocalComment = "local:"
 // lookNow makes the phase look at once. It decides nothing: a stranger's comment is enough to cause it.
 func (m *machine) lookNow() {
 	m.asked = true
-	m.Looks.Backoff = m.Looks.Backoff.Reset()
+	m.Looks.Backoff.Secs = 0
 }
 
 // obeyPerson handles a person's request: the phase looks at once, waits for no more comments, and goes on if it was

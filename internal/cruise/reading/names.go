@@ -26,10 +26,7 @@ type Metadata struct {
 // words; notes say which and why.
 func NameTask(task, answer string) (m Metadata, notes []string) {
 	m = FallbackMetadata(task)
-	said, ok := namesIn(answer)
-	if !ok {
-		return m, []string{"the model's answer names nothing: the names are the task's own words"}
-	}
+	said := namesIn(answer)
 	title := strings.Join(strings.Fields(said.Title), " ")
 	switch {
 	case title == "" || safetext.Line(title) != title:
@@ -54,7 +51,7 @@ func NameTask(task, answer string) (m Metadata, notes []string) {
 }
 
 // namesIn finds the last object with one of the two names, whatever is around it.
-func namesIn(answer string) (m Metadata, ok bool) {
+func namesIn(answer string) (m Metadata) {
 	eachObject(answer, func(_ int, object json.RawMessage) bool {
 		var found struct {
 			Title  any `json:"pr_title"`
@@ -65,10 +62,10 @@ func namesIn(answer string) (m Metadata, ok bool) {
 		}
 		title, _ := found.Title.(string)
 		branch, _ := found.Branch.(string)
-		m, ok = Metadata{Title: title, Branch: branch}, true
+		m = Metadata{Title: title, Branch: branch}
 		return true
 	})
-	return m, ok
+	return m
 }
 
 // cutTitle cuts a title that is too long, at a word if there is one.

@@ -10,23 +10,18 @@ import (
 // list make a remark: in doubt it is a wish.
 func Remark(text string) bool {
 	praise := false
-	n := 0
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune(".,!;:()*_~-–—\"", r)
-	}) {
-		word = strings.Trim(word, "'’")
-		if n++; n > maxRemark {
-			return false
-		}
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(".,!;:()*_~-–—\"'’", r)
+	})
+	for _, word := range words {
 		switch {
-		case word == "":
 		case slices.Contains(praising(), word), picture(word):
 			praise = true
 		case !slices.Contains(filling(), word):
 			return false
 		}
 	}
-	return praise
+	return praise && len(words) <= maxRemark
 }
 
 // maxRemark bounds a remark, in words.
@@ -42,7 +37,7 @@ func praising() []string {
 func filling() []string {
 	return []string{"you", "so", "much", "very", "really", "all", "a", "lot", "looks", "looking", "to", "me", "for", "the",
 		"this", "that", "it", "is", "its",
-		"it's", "that's", "are", "work", "job", "from", "my", "side", "and", "i", "we", "yes", "ok", "okay", "quick",
+		"s", "are", "work", "job", "from", "my", "side", "and", "i", "we", "yes", "ok", "okay", "quick",
 		"fixing", "everyone", "both", "pretty",
 		"as", "always", "of", "approved", "happy", "with"}
 }

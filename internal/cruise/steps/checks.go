@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/cco-dev/cco/internal/cruise"
 	"github.com/cco-dev/cco/internal/forge"
 	"github.com/cco-dev/cco/internal/gate"
@@ -68,10 +66,10 @@ func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forg
 	}
 	c.asked, c.within = now, max(in.Within, fresh)
 	old := now.Sub(c.read)
-	if old >= 0 && old < c.within || old >= 0 && old < rarely && w.limit().TokensAt(now) < 1 {
+	if old >= 0 && old < c.within || old >= 0 && old < rarely && w.spare.TokensAt(now) < 1 {
 		return c.found, nil
 	}
-	w.limit().AllowN(now, 1)
+	w.spare.AllowN(now, 1)
 	numbers := append([]int{in.PR}, r.due(in.PR, now)...)
 	found, err := f.Checks(ctx, numbers)
 	if err != nil && len(numbers) > 1 {
@@ -89,7 +87,7 @@ func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forg
 			continue
 		}
 		changed := changes(before.All, other.found.All) + changes(before.Base, other.found.Base)
-		w.limit().AllowN(now, -changed) // they are given back
+		w.spare.AllowN(now, -changed) // they are given back
 		if (changed > 0 || before.Head != other.found.Head) && n != in.PR && w.Wake != nil {
 			go w.Wake(other.phase)
 		}
@@ -113,12 +111,6 @@ const (
 	rarely = 300 * time.Second // the longest wait of a phase
 	spares = 50
 )
-
-// limit is how many requests are left to be made sooner than is due.
-func (w *Watcher) limit() *rate.Limiter {
-	w.once.Do(func() { w.spare = rate.NewLimiter(spares/rate.Limit(time.Hour.Seconds()), spares) })
-	return w.spare
-}
 
 // due are the other requests whose checks are waited for, and will be asked for soon. What nobody has asked for in the
 // time of two waits is waited for no more.

@@ -3,7 +3,6 @@ package steps
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 
 	"github.com/cco-dev/cco/internal/cruise"
@@ -16,7 +15,7 @@ type Inbox struct {
 	Store *store.Store
 	mu    sync.Mutex // no phase ends while another is read
 
-	removals map[string]removal // by phase
+	removals map[string]chan struct{} // by phase; closed when it is to end
 }
 
 // Sent is an event as it is kept.
@@ -64,41 +63,35 @@ func (b *Inbox) Keep(ctx context.Context, phase string, ev cruise.Event) error {
 
 // notice ends a phase's agents at once, if an event says so.
 func (b *Inbox) notice(phase string, ev cruise.Event) {
-	if r, waited := b.removals[phase]; waited && removes(ev) {
-		r.order()
+	if ordered, waited := b.removals[phase]; waited && removes(ev) {
+		close(ordered)
+		delete(b.removals, phase)
 	}
 }
 
 // removes says whether an event ends a phase at once, with its agents.
 func removes(ev cruise.Event) bool { return ev.Kind == cruise.EventCleanup && ev.Force }
 
-// removal is the end of a phase with its agents.
-type removal struct {
-	ordered chan struct{} // closed when it is
-	order   func()
-}
-
 // removal is closed when a phase is to end at once, with its agents.
 func (b *Inbox) removal(ctx context.Context, phase string) (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r, had := b.removals[phase]; had {
-		return r.ordered, nil
+	if ordered, had := b.removals[phase]; had {
+		return ordered, nil
 	}
-	sent, err := b.unread(ctx, phase, nil) // by an earlier process
+	sent, err := b.unread(ctx, phase, nil) // by an earlier process, or while an agent was at work
 	if err != nil {
 		return nil, err
 	}
-	c := make(chan struct{})
-	r := removal{c, sync.OnceFunc(func() { close(c) })}
-	if slices.ContainsFunc(sent, removes) {
-		r.order()
-	}
 	if b.removals == nil {
-		b.removals = map[string]removal{}
+		b.removals = map[string]chan struct{}{}
 	}
-	b.removals[phase] = r
-	return c, nil
+	ordered := make(chan struct{})
+	b.removals[phase] = ordered
+	for _, ev := range sent {
+		b.notice(phase, ev)
+	}
+	return ordered, nil
 }
 
 // unread gives what was sent to a phase and is not among what it has seen. What it has seen is forgotten.

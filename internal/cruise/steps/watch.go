@@ -20,8 +20,7 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	repos map[string]*watched
-	once  sync.Once
-	spare *rate.Limiter
+	spare *rate.Limiter // how many requests are left to be made sooner than is due
 }
 
 // watched is one repository. Looks at it come one after another.
@@ -73,7 +72,7 @@ func (w *Watcher) repo(name string) *watched {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.repos == nil {
-		w.repos = map[string]*watched{}
+		w.repos, w.spare = map[string]*watched{}, rate.NewLimiter(spares/rate.Limit(time.Hour.Seconds()), spares)
 	}
 	if w.repos[name] == nil {
 		w.repos[name] = &watched{turn: make(chan struct{}, 1), phases: map[int]*watchedPhase{}, tips: map[string]tip{},
