@@ -120,17 +120,13 @@ func (w weighed) waits() string {
 	return strings.Join(parts, "; ")
 }
 
-// checkDomain is the domain of findings that failed checks are.
-const checkDomain = "checks"
-
-// patience is how long a check that is not there is waited for before a person is asked.
-const patience = time.Hour
-
-// maxFailed is how many failed checks are seen to at once; the others fail still when these are repaired.
-const maxFailed = 20
-
-// silence is how long a head without any check is waited for, where checks report on the base.
-const silence = 10 * time.Minute
+const (
+	checkDomain = "checks"         // of findings that failed checks are
+	maxFailed   = 20               // checks that are seen to at once; the others fail still when these are repaired
+	maxSummary  = 4 << 10          // of what a fixer is told of a check
+	patience    = time.Hour        // for a check that is not there, before a person is asked
+	silence     = 10 * time.Minute // of a head without any check, where checks report on the base
+)
 
 // settle is how long checks have to report where none is required.
 func (s Spec) settle() time.Duration { return 3 * s.quiet() }
@@ -272,9 +268,6 @@ func some(list []string) string {
 	}
 	return strings.Join(list, ", ")
 }
-
-// maxSummary bounds what a fixer is told of a check.
-const maxSummary = 4 << 10
 
 func checkText(c forge.Check, commit string) string {
 	text := fmt.Sprintf("The check %s failed on %s.", c.Name, abbrev(commit))

@@ -178,7 +178,8 @@ func (m fixing) answer() {
 }
 
 // stillOpen asks whether the pull request was merged or closed while the fixer was at work. Nothing is pushed to one
-// that was: the person who closed it did not see that work. It is kept in the user's repository.
+// that was: the person who closed it did not see that work. It is kept in the user's repository. What others pushed
+// meanwhile is joined, or asked about.
 func (m fixing) stillOpen() {
 	news := attempt(m.machine, StepLook, m.lookIn(true))
 	if end := map[forge.State]End{forge.Merged: EndMerged, forge.Closed: EndClosed}[news.State]; end != "" {
@@ -187,11 +188,6 @@ func (m fixing) stillOpen() {
 		m.Outbox.Published = nil
 		leave()
 	}
-	m.nobodyPushed(news)
-}
-
-// nobodyPushed joins what others pushed while the fixer was at work, or asks.
-func (m fixing) nobodyPushed(news News) {
 	before := m.Outbox.Published.Head
 	m.head = news.Head
 	if news.Head == before && before != m.Head.Commit {

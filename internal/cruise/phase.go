@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	maxQuiets  = 30 // then a round begins even if people go on commenting
-	reviewers  = 3  // at once
-	maxTries   = 2  // of an agent, before a person is asked
-	maxLate    = 3  // waits for what was sent while the phase ended
-	troubleTop = 300 * time.Second
+	maxQuiets  = 30                // then a round begins even if people go on commenting
+	reviewers  = 3                 // at once
+	maxTries   = 2                 // of an agent, before a person is asked
+	maxLate    = 3                 // waits for what was sent while the phase ended
+	troubleTop = 300 * time.Second // between two tries of what passes by itself
+	saveAgain  = 30 * time.Second  // between two tries to save a state that can't be
 )
 
 // machine is a phase at work: its state, and what is known of this moment.
@@ -71,7 +72,10 @@ func (m *machine) live(last bool) (unread bool) {
 // stages are what a phase does in each of its stages.
 func stages() map[Stage]func(*machine) {
 	return map[Stage]func(*machine){
-		StageName:     (*machine).name,
+		StageName: func(m *machine) {
+			m.Meta = attempt(m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.Spec})
+			m.to(StageOpen)
+		},
 		StageOpen:     func(m *machine) { m.ensure(); m.to(StageWork) },
 		StageWork:     (*machine).work,
 		StagePublish:  (*machine).publish,
@@ -143,9 +147,6 @@ func (m *machine) resume() {
 // save saves the state.
 func (m *machine) save() { m.record(false) }
 
-// saveAgain is how often a state is tried to be saved that can't be.
-const saveAgain = 30 * time.Second
-
 // record saves the state. It is all that a later life of the phase knows, so nothing else happens before that is done.
 func (m *machine) record(last bool) Saved {
 	now, waiting := m.now(), m.waiting()
@@ -200,11 +201,6 @@ func (m *machine) looked() {
 		m.LastActivity = m.LastActivity.Add(gap)
 	}
 	m.Looks.Last, m.Looks.Blind = now, false
-}
-
-func (m *machine) name() {
-	m.Meta = attempt(m, StepMetadata, MetadataIn{Phase: m.ID(), Spec: m.Spec})
-	m.to(StageOpen)
 }
 
 // ensure makes sure of the workspace. Every agent's turn begins with it, because boxes and directories can be gone.

@@ -53,9 +53,6 @@ func Prompt(name string, data any) string {
 	return b.String()
 }
 
-// endWords is the one comment that a phase leaves when it ends.
-func endWords(st State) string { return strings.TrimSpace(Prompt("end", st)) }
-
 // fenced puts text between two marker lines that can't occur in it.
 func fenced(words string) string {
 	longest, run := 4, 0

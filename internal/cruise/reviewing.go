@@ -190,7 +190,8 @@ func (m reviewing) post(j Judgement, body string, findings []Finding) {
 		Where: m.where(), Key: fmt.Sprintf("review-%s-%s-%s-%d", m.Kind, j.Domain, m.Head.Commit, m.Life.Again),
 		Head: m.Head.Commit, As: forge.Comments, Body: body, Findings: findings,
 	})
-	m.Review.record(j)
+	before := slices.DeleteFunc(m.Review.Judgements, func(o Judgement) bool { return o.Domain == j.Domain })
+	m.Review.Judgements = append(before, j)
 	for _, p := range posted {
 		if f := m.Ledger.Find(p.ID); f != nil {
 			f.Comment, f.URL = p.Comment, p.URL

@@ -26,8 +26,10 @@ type SortIn struct {
 	Text   string `json:"text"`
 }
 
-// maxSorted bounds what a model is asked about: who writes more wants something.
-const maxSorted = 4 << 10
+const (
+	maxSorted = 4 << 10 // is what a model is asked about: who writes more wants something
+	maxAnswer = 4 << 10 // of a fixer to a person
+)
 
 // ParseSort reads a model's answer: anything but one of the words is none.
 func ParseSort(answer string) Sort {
@@ -74,9 +76,6 @@ func (b *Inbox) forget(id string) {
 
 // TrailerAnswer begins a line in which a fixer answers a person in words, without a commit.
 const TrailerAnswer = "Cco-Answer"
-
-// maxAnswer bounds what a fixer says to a person.
-const maxAnswer = 4 << 10
 
 // answersIn reads what a fixer answers in words, by the findings' ids.
 func answersIn(report string) map[string]string {

@@ -224,12 +224,6 @@ func hold(list *[]Comment, c Comment) (dropped int) {
 	return dropped
 }
 
-// record replaces a domain's last verdict with a new one.
-func (r *Review) record(j Judgement) {
-	r.Judgements = slices.DeleteFunc(r.Judgements, func(old Judgement) bool { return old.Domain == j.Domain })
-	r.Judgements = append(r.Judgements, j)
-}
-
 // judgement is what a domain says of the present head, nil if it has said nothing.
 func (s *State) judgement(domain string) *Judgement {
 	return First(s.Judgements, func(j Judgement) bool { return j.Domain == domain && j.Head == s.Head.Commit })
@@ -274,10 +268,6 @@ func (s *State) overruled(j Judgement) bool {
 		return f == nil || !f.overruled()
 	})
 }
-
-// Trusts says whether a comment's author may give work to an agent that writes: those who may write to the repository
-// may, and those whom the user names. An association with the repository says little about what its holder may do.
-func (s *State) Trusts(c Comment) bool { return c.Write || s.names(c.Author) }
 
 // names says whether the user trusts somebody by name.
 func (s *State) names(author string) bool { return author != "" && Among(s.Spec.Trusted, author) }

@@ -95,9 +95,6 @@ func (m *machine) waiting() []byte {
 	}
 	st := *m.State
 	st.Looks = Looks{}
-	all, err := json.Marshal(st)
-	if err != nil {
-		return nil
-	}
+	all, _ := json.Marshal(st)
 	return all
 }

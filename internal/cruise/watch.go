@@ -97,10 +97,11 @@ func (m *machine) recordComment(c Comment) bool {
 	if c.Ours || !remember(&m.Inbox.Comments, c.ID) {
 		return false
 	}
-	bot := c.Bot && !m.names(c.Author)
-	if !m.Trusts(c) || bot || c.Foreign {
+	// Those who may write to the repository may give work to an agent that writes, and those whom the user names. An
+	// association with the repository says little about what its holder may do.
+	if named := m.names(c.Author); !named && (c.Bot || !c.Write) || c.Foreign {
 		switch {
-		case bot:
+		case c.Bot && !named:
 			c.Why = "a bot, which gives work only if --trust names it"
 		case c.Foreign:
 			c.Why = "it has the marker of a cco with another key: carry that over with `cco cruise key show` and `key set`"
@@ -305,7 +306,7 @@ func (m *machine) ask() {
 func (m *machine) ending() {
 	if m.PR != nil {
 		_, _ = persist(m, StepSay, SayIn{Where: m.where(), Key: fmt.Sprintf("end-%s-%d", m.Kind, m.Life.Again),
-			Text: endWords(*m.State)})
+			Text: strings.TrimSpace(Prompt("end", *m.State))})
 	}
 	switch m.End {
 	case EndApproved, EndComplete:

@@ -49,6 +49,8 @@ const (
 	maxReviewBytes  = 256 << 10
 	maxFindings     = 50
 	maxFindingBytes = 4 << 10
+	maxObjects      = 1000     // that are looked for in a text
+	maxMarked       = 16 << 10 // is read as Markdown: whoever writes more can say it again
 )
 
 // ParseReview reads a reviewer's answer: the last JSON object in it that has a verdict. Text around it and unknown
@@ -99,9 +101,6 @@ func verdictIn(text string) (json.RawMessage, error) {
 	return inline[0], nil
 }
 
-// maxObjects bounds how often a text is searched for an object.
-const maxObjects = 1000
-
 // eachObject shows the JSON objects in a text, and where each begins. One that is not taken is searched for others.
 func eachObject(text string, take func(at int, object json.RawMessage) (taken bool)) {
 	at := 0
@@ -151,9 +150,6 @@ func (r ReviewAnswer) check() error {
 
 // reviewComplete is the word with which a trusted reviewer ends the review.
 const reviewComplete = "[REVIEW COMPLETE]"
-
-// maxMarked bounds what is read as Markdown: whoever writes more can say it again.
-const maxMarked = 16 << 10
 
 // Complete says whether words end the review: the marker stands at the beginning or the end of a line that Markdown
 // shows as ordinary text, not in a quotation, code, a list, or what is hidden.

@@ -200,13 +200,9 @@ func (d *Doer) free(ctx context.Context, in cruise.MetadataIn, f Forge, repo *gi
 	if err != nil || at != "" {
 		return false, err
 	}
-	return d.reserve(in.Spec.Repo, branch, in.Phase), nil
-}
-
-// reserve keeps a name for a phase: others that begin at the same moment don't see it in any record yet.
-func (d *Doer) reserve(repo, branch, phase string) bool {
-	has, _ := d.names.LoadOrStore(repo+"\x00"+branch, phase)
-	return has == phase
+	// Others that begin at the same moment don't see it in any record yet.
+	has, _ := d.names.LoadOrStore(in.Spec.Repo+"\x00"+branch, in.Phase)
+	return has == in.Phase, nil
 }
 
 // Workspace makes or finds the phase's workspace.
