@@ -51,7 +51,7 @@ type Account struct {
 }
 
 // AddSpend adds to what a session has used of each model on the account's day, and gives what all sessions together
-// have used on it, those of other machines too as far as ExchangeSpend has told.
+// have used on it.
 func (s *Store) AddSpend(ctx context.Context, session string, a Account, models map[string]Spend) (today Spend,
 	err error) {
 	err = s.tx(ctx, func(tx *sql.Tx) error {

@@ -129,22 +129,25 @@ func (s *settler) settle(ctx context.Context, phase string, st cruise.State) (cr
 	if err != nil || remote.Plain() {
 		return st, &fleet.UnfitError{Why: "its repository is not at an address that nobody on the way can read"}
 	}
-	repo, err := s.clone(ctx, remote, st.Spec)
-	if err != nil {
-		return st, err
-	}
 	was := st.Home
 	if was != "" && was != s.name { // it may have pushed just now, and the forge not show that everywhere
 		if err := s.pushed(phase); err != nil {
 			return st, err
 		}
 	}
+	repo, err := s.clone(ctx, remote, st)
+	if err != nil {
+		return st, err
+	}
 	st.Spec.Repo, st.Workspace.Path, st.Home = repo.Top, "", s.name
 	if err := s.canRun(ctx, st.Spec); err != nil {
 		return st, err
 	}
-	if st, err = s.bring(ctx, repo, st); err != nil {
-		return st, err
+	st, _ = st.Moved(func(commit string) bool { return repo.Has(ctx, commit) })
+	for _, oid := range []string{st.Spec.Base, st.Head.Commit, st.Workspace.Base} {
+		if oid != "" && !repo.Has(ctx, oid) {
+			return st, &fleet.UnfitError{Why: "commit " + git.Short(oid) + " is not on the forge"}
+		}
 	}
 	if was != st.Home {
 		if err := s.reset(ctx, phase, st); err != nil {
@@ -155,29 +158,6 @@ func (s *settler) settle(ctx context.Context, phase string, st cruise.State) (cr
 		st.Workspace.Path = s.svc.WorkspacePath(ctx, store.Session{ID: id, Box: st.Spec.Box})
 	}
 	return st, s.svc.Store.Log(ctx, phase, time.Now(), "worker "+s.name+" goes on with it")
-}
-
-// bring brings a phase's commits into a clone: from the forge's branches, which have all that was pushed.
-func (s *settler) bring(ctx context.Context, repo *git.Repo, st cruise.State) (cruise.State, error) {
-	f, err := s.forge(ctx, repo.Top)
-	if err != nil {
-		return st, err
-	}
-	for _, branch := range []string{st.Base.Branch, st.Meta.Branch} {
-		if branch == "" {
-			continue
-		}
-		if err := s.fetchAlone(ctx, f, repo, branch); err != nil {
-			return st, err
-		}
-	}
-	st, _ = st.Moved(func(commit string) bool { return repo.Has(ctx, commit) })
-	for _, oid := range []string{st.Spec.Base, st.Head.Commit, st.Workspace.Base} {
-		if oid != "" && !repo.Has(ctx, oid) {
-			return st, &fleet.UnfitError{Why: "commit " + git.Short(oid) + " is not on the forge"}
-		}
-	}
-	return st, nil
 }
 
 // reset puts a workspace that this machine has from an earlier home where the phase is now, and keeps what it held.

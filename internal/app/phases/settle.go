@@ -44,14 +44,15 @@ func (s *settler) canRun(ctx context.Context, spec cruise.Spec) error {
 	return &fleet.UnfitError{Why: err.Error()}
 }
 
-// clone opens this machine's clone of a repository, with what is on the forge's default branch.
-func (s *settler) clone(ctx context.Context, remote forge.Remote, spec cruise.Spec) (*git.Repo, error) {
+// clone opens this machine's clone of a phase's repository, with what the forge's default branch and those of the phase
+// have: that is all that was pushed.
+func (s *settler) clone(ctx context.Context, remote forge.Remote, st cruise.State) (*git.Repo, error) {
 	s.cloning.Lock()
 	defer s.cloning.Unlock()
 	sum := sha256.Sum256([]byte(address(remote)))
 	dir := filepath.Join(s.phases.Dirs.Data, "clones", remote.Name+"-"+hex.EncodeToString(sum[:8]))
 	format := "sha1"
-	if len(spec.Base) == 64 {
+	if len(st.Spec.Base) == 64 {
 		format = "sha256"
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
@@ -72,18 +73,19 @@ func (s *settler) clone(ctx context.Context, remote forge.Remote, spec cruise.Sp
 	if err != nil {
 		return nil, err
 	}
-	return repo, fetch(ctx, f, repo, about.DefaultBranch)
-}
-
-// fetchAlone fetches while nobody else does: phases of one repository share a clone.
-func (s *settler) fetchAlone(ctx context.Context, f steps.Forge, repo *git.Repo, branch string) error {
-	s.cloning.Lock()
-	defer s.cloning.Unlock()
-	return fetch(ctx, f, repo, branch)
+	for _, branch := range []string{about.DefaultBranch, st.Base.Branch, st.Meta.Branch} {
+		if err := fetch(ctx, f, repo, branch); err != nil {
+			return nil, err
+		}
+	}
+	return repo, nil
 }
 
 // fetch brings a branch of the forge into a clone.
 func fetch(ctx context.Context, f steps.Forge, repo *git.Repo, branch string) error {
+	if branch == "" {
+		return nil
+	}
 	at, err := f.Branch(ctx, branch)
 	if err != nil || at == "" || repo.HasObject(ctx, at) {
 		return err

@@ -244,9 +244,13 @@ func TestAHistoryIsBegunAnewAndNothingIsLost(t *testing.T) {
 	phase := c.begin()
 	c.until("it has a machine", func() bool { return c.at(phase) != nil })
 	home := c.at(phase)
-	run := func() string {
-		d := must.Get(c.raw.DescribeWorkflowExecution(t.Context(), fleet.WorkflowID(phase), ""))(t)
-		return d.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	run := func() (id string) {
+		c.until("the service says which run it is in", func() bool { // a busy one is asked again
+			d, err := c.raw.DescribeWorkflowExecution(t.Context(), fleet.WorkflowID(phase), "")
+			id = d.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+			return err == nil
+		})
+		return id
 	}
 	was := run()
 	const most = 2000
