@@ -313,6 +313,19 @@ func TestAMachineThatLacksSomethingDeclines(t *testing.T) {
 	c.until("it waits no more", seen(func(s fleet.Seen) bool { return !s.Waits && s.Why == "" }))
 }
 
+// Guards against a worker that ends because its service is away when it starts.
+func TestAMachineThatIsThereBeforeItsServiceWaits(t *testing.T) {
+	t.Parallel()
+	c := newCircle(t, 10*time.Second)
+	must.Do(t, c.server.Stop())
+	back := make(chan error, 1)
+	go func() { back <- c.server.Again(t.Context()) }()
+	one := c.station("one", 100) // which asks at once, long before that
+	must.Do(t, <-back)
+	phase := c.begin()
+	c.until("it has a machine", func() bool { return c.at(phase) == one })
+}
+
 // Guards against a worker that is asked to end and takes its phases with it, or takes new ones.
 func TestAMachineGivesItsPhasesBack(t *testing.T) {
 	t.Parallel()
