@@ -148,8 +148,8 @@ func apart(c *fleet.Client, p store.Phase) string {
 	case p.Far() && c == nil:
 		return "machines share it through Temporal: set engine.temporal to where that is (see docs/machines.md)"
 	case !p.Far() && c != nil:
-		return "it is this machine's alone, and rests while engine.temporal has machines share phases: it goes on when " +
-			"that setting is removed"
+		return "it is this machine's alone, and engine.temporal has machines share phases: it hears nothing, and no engine " +
+			"is started for it, until that setting is removed"
 	}
 	return ""
 }
