@@ -375,7 +375,7 @@ function Step({of, runs}) {
         <b class="cut">${of.title || 'Output'}</b>
         ${of.came && html`<span class="cut dk">${of.came}</span>`}
         <span class="end n">
-          ${long ? count(n, 'line') + ', ' : ''}
+          ${long && html`<span class="dk">${count(n, 'line')}, </span>`}
           ${took(of.at, of.end)}
         </span>
         ${long && html`
@@ -751,7 +751,7 @@ export function Session({id}) {
                   icon=${s.live ? 'run' : 'log'}
                   head=${s.terminal ? 'Its agent is on a terminal' : 'Nothing was said' + (s.live ? ' yet' : '')}>
                   ${s.terminal && html`
-                    What it shows there is not written down here.${' '}
+                    Nothing of it was written down yet.${' '}
                     <a class="acc" href=${'/session/' + id + '/terminal'}>Look at it</a>
                   `}
                 </${Empty}>
