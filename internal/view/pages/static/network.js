@@ -5,13 +5,10 @@ import {
   now,
   Act,
   Ago,
-  Empty,
-  Icon,
   Oops,
   Soon,
   bytes,
   count,
-  runOf,
 } from '/assets/app.js';
 import {Frame} from '/assets/head.js';
 
@@ -137,7 +134,7 @@ const whose = ({models, from}) =>
 export function MayLeave({list}) {
   const hosts = byHost(list);
   return html`
-    <aside class="card may" aria-label="What may leave">
+    <aside class="card" aria-label="What may leave">
       <h2 class="f">
         What may leave
         <span class="m">${hosts.length ? count(hosts.length, 'host') : ''}</span>

@@ -348,12 +348,13 @@ function Turn({t, n, agent, runs}) {
     </section>
   `;
 }
-// stepsOf makes steps of what commands printed: a script says when a task of its plan begins, and what came of it.
+// stepsOf makes steps of what commands printed. A script says when a task of its plan begins, and what came of it; what
+// another agent prints is only printed.
 const mark = '==> ';
 function stepsOf(list) {
   const steps = [];
-  for (const {id, at, text} of list) {
-    const says = text.startsWith(mark) ? text.slice(mark.length) : '',
+  for (const {id, at, text, script} of list) {
+    const says = script && text.startsWith(mark) ? text.slice(mark.length) : '',
       last = steps.at(-1);
     if (last && says.startsWith(last.title + ': ')) last.came = says.slice(last.title.length + 2);
     else if (says) steps.push({key: id, at, title: says, lines: []});
@@ -371,7 +372,7 @@ function Step({of, runs}) {
   return html`
     <section class=${'printed' + (long && !whole ? ' end0' : '')}>
       <p class="f s m">
-        <${Icon} of=${runs ? 'run' : of.came ? 'done' : 'right'} c=${runs ? 'acc' : of.came ? 'ok' : ''} />
+        <${Icon} of=${runs ? 'run' : of.came ? 'done' : 'gone'} c=${runs ? 'acc' : of.came ? 'ok' : ''} />
         <b class="cut">${of.title || 'Output'}</b>
         ${of.came && html`<span class="cut dk">${of.came}</span>`}
         <span class="end n">
@@ -697,7 +698,8 @@ export function Session({id}) {
     <${Frame} id=${id} tab="">
       ${(s, done) => {
         const asked = s.question && w.items.findLast(i => i.kind === 'question'),
-          said = i => (s.agent === 'script' && i.kind === 'words' ? {...i, kind: 'line'} : i), // what commands print
+          // What commands print.
+          said = i => (s.agent === 'script' && i.kind === 'words' ? {...i, kind: 'line', script: true} : i),
           turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)).map(said)),
           quiet = w.read && !w.first && filter === 'all' && turns.every(x => x.parts.every(p => p.kind === 'sys'));
         return html`
