@@ -32,7 +32,7 @@ func CheckRules() []CheckRule { return []CheckRule{ChecksRequired, ChecksAll, Ch
 // ChecksIn asks how the checks of a pull request's head stand.
 type ChecksIn struct {
 	Where
-	// Within is how old an answer may be that was read for another phase: as long as this one has waited.
+	// Within is how old an answer may be that was read for another phase: half as long as this one waits now.
 	Within time.Duration `json:"within,omitempty"`
 }
 
@@ -141,7 +141,7 @@ func (m checking) checks() {
 		m.to(StageWatch) // the new head will need an approval of its own
 		return
 	}
-	got := m.withReruns(attempt(m.machine, StepChecks, ChecksIn{Where: m.where(), Within: m.Looks.Backoff.Waited()}))
+	got := m.withReruns(attempt(m.machine, StepChecks, ChecksIn{Where: m.where(), Within: m.Looks.Backoff.Interval() / 2}))
 	now := m.now()
 	got.Expected = m.Checks.Names
 	m.Checks.Last = &got

@@ -61,9 +61,7 @@ type Took struct {
 func (h Pushers) names() string {
 	var list []string
 	for _, p := range h.People {
-		if !slices.Contains(list, p.Name) {
-			list = append(list, p.Name)
-		}
+		remember(&list, p.Name)
 	}
 	return strings.Join(list, ", ")
 }

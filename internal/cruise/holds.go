@@ -120,9 +120,7 @@ func (m *machine) readChecks() {
 func (s *State) rememberRed(got Checked) {
 	w := weigh(s.Spec.Checks, s.Spec.IgnoreChecks, got)
 	for _, c := range got.All {
-		if !slices.Contains(s.Checks.Names, c.Name) && len(s.Checks.Names) < maxReruns {
-			s.Checks.Names = append(s.Checks.Names, c.Name)
-		}
+		remember(&s.Checks.Names, c.Name)
 		if c.State == forge.ChecksPassed {
 			s.Checks.Red = slices.DeleteFunc(s.Checks.Red, func(name string) bool { return name == c.Name })
 		}
@@ -131,9 +129,7 @@ func (s *State) rememberRed(got Checked) {
 		s.Checks.RedTests = nil
 	}
 	for _, c := range append(w.failed, w.red...) {
-		if !slices.Contains(s.Checks.Red, c.Name) && len(s.Checks.Red) < maxReruns {
-			s.Checks.Red = append(s.Checks.Red, c.Name)
-		}
+		remember(&s.Checks.Red, c.Name)
 	}
 }
 
@@ -146,9 +142,7 @@ func (m *machine) mayPush(p Published) {
 	}
 	var kinds, lines []string
 	for _, h := range held {
-		if !slices.Contains(kinds, h.Kind) {
-			kinds = append(kinds, h.Kind)
-		}
+		remember(&kinds, h.Kind)
 		lines = append(lines, h.Lines...)
 	}
 	m.Consent.Holding = p.Head

@@ -122,7 +122,11 @@ func (m merging) merge() {
 		m.retargeted(got.Base)
 		m.stay(stage)
 	}
-	m.waitForMerge(got.Wait)
+	if why := got.Wait; why != "" && why != m.Waiting.For {
+		m.Waiting.For = why
+		m.note("waits-"+Identity("", "", why)+"-"+abbrev(in.Head), "it is approved, and waits for "+why+".")
+	}
+	m.waitSlower(m.Looks.Backoff.Interval())
 	if got.Checks && m.Stage == stage {
 		m.to(StageChecks)
 	}
@@ -144,15 +148,6 @@ func (m merging) refused(why string) {
 	}
 }
 
-// waitForMerge waits until nothing blocks the merge any more.
-func (m merging) waitForMerge(why string) {
-	if why != "" && why != m.Waiting.For {
-		m.Waiting.For = why
-		m.note("waits-"+Identity("", "", why)+"-"+abbrev(m.Review.Approval.Commit), "it is approved, and waits for "+why+".")
-	}
-	m.waitSlower(m.Looks.Backoff.Interval())
-}
-
 // requestStands is what a merge waits for, behind the names of those who requested changes.
 const requestStands = ", whose request for changes stands"
 
@@ -167,12 +162,10 @@ func (s *State) InTheWay() []string {
 
 // overrule lets a merge ignore somebody's request for changes, because the user says so.
 func (s *State) overrule(name string) {
-	if name == "" || slices.Contains(s.Review.Over, name) {
-		return
+	if remember(&s.Review.Over, name) {
+		s.note("over-"+name, "the request for changes by "+Code(name)+
+			" is passed over: the user who runs this said `cco cruise resume --over`.")
 	}
-	s.Review.Over = append(s.Review.Over, name)
-	s.note("over-"+name, "the request for changes by "+Code(name)+
-		" is passed over: the user who runs this said `cco cruise resume --over`.")
 }
 
 // retargeted notices that a pull request goes into another branch. Reviews and the size of the change refer to the new

@@ -112,19 +112,11 @@ func (m *machine) next() {
 	case m.Foreign.Take != "" && !m.inTurn():
 		m.takeSide()
 	case stage == nil:
-		m.unknownStage()
+		m.askWhy(fmt.Sprintf("stage %q is one of a newer cco: let that one run, and go on", m.Stage),
+			"a newer cco has to go on with it")
 	default:
 		stage(m)
 	}
-}
-
-// unknownStage waits in a stage that only a newer cco knows. An error would make the engine start over again and again.
-func (m *machine) unknownStage() {
-	m.Waiting.Trouble = fmt.Sprintf("stage %q is one of a newer cco: let that one run it, or end it with `cco cruise "+
-		"cleanup`", m.Stage)
-	m.Waiting.Stuck = m.Waiting.Trouble
-	m.save()
-	m.awaitEvent(forever)
 }
 
 // resume waits for the look that was due when the state was saved, so that a restart neither forgets it nor has all

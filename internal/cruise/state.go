@@ -188,11 +188,15 @@ func NewState(spec Spec) State {
 		Looks: Looks{Backoff: Backoff{Min: int(spec.PollMin / time.Second), Max: int(spec.PollMax / time.Second)}}}
 }
 
-// maxSeen bounds how many handled ids are remembered. The forge's mark covers everything older.
-const maxSeen = 2000
+// Bounds on what is kept: all of it is recorded with every step.
+const (
+	maxSeen      = 2000 // of a list; of handled ids the forge's mark covers everything older
+	maxHeld      = 100  // comments of strangers, and remarks
+	maxHeldBytes = 512 << 10
+)
 
-// remember says whether an event or a comment is new, and remembers it. Each has a list of its own: many comments of
-// strangers must not make us forget what the user sent.
+// remember says whether something is new to a list, and keeps it there. Events and comments each have a list: many
+// comments of strangers must not make us forget what the user sent.
 func remember(list *[]string, id string) bool {
 	if id == "" || slices.Contains(*list, id) {
 		return false
@@ -203,12 +207,6 @@ func remember(list *[]string, id string) bool {
 	}
 	return true
 }
-
-// Bounds on what is kept of strangers' comments and of remarks: all of it is recorded with every step.
-const (
-	maxHeld      = 100
-	maxHeldBytes = 512 << 10
-)
 
 // hold keeps a comment until the user decides. If there are too many, the oldest stay on the forge only.
 func hold(list *[]Comment, c Comment) (dropped int) {
@@ -303,10 +301,7 @@ type EndedError struct {
 }
 
 func (e *EndedError) Error() string {
-	if e.Why == "" {
-		return fmt.Sprintf("the phase has ended (%s)", e.End)
-	}
-	return fmt.Sprintf("the phase has ended (%s): %s", e.End, e.Why)
+	return strings.TrimSuffix(fmt.Sprintf("the phase has ended (%s): %s", e.End, e.Why), ": ")
 }
 
 // WrongState marks an error about a state.

@@ -185,8 +185,8 @@ func TestAStageThatIsNotKnownIsShownAndWaits(t *testing.T) {
 	shown := ""
 	r := &memory{t: t, w: w, now: begin, inbox: []Event{{ID: "a", Kind: EventResume, At: after(time.Hour)},
 		{ID: "c", Kind: EventCleanup, At: after(2 * time.Hour)}}}
-	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Waiting.Trouble) }}, st)
-	if err != nil || end.End != EndCleanup || !strings.Contains(shown, "newer cco") || r.steps > 50 {
+	end, err := Phase(&watchful{r, func() { shown = max(shown, w.saved.Ask.Question) }}, st)
+	if err != nil || end.End != EndCleanup || !strings.Contains(shown, "newer cco") || r.steps > 200 {
 		t.Errorf("end %q after %d steps, shown %q, %v", end.End, r.steps, shown, err)
 	}
 }

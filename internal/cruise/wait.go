@@ -11,6 +11,8 @@ import (
 const (
 	firstWait = 5 * time.Second
 	lastWait  = 300 * time.Second
+
+	longestWait = time.Hour // that looks which find nothing are not saved
 )
 
 // MostPoll is the longest wait between two looks that can be set.
@@ -35,22 +37,11 @@ func (b Backoff) Interval() time.Duration {
 	return time.Duration(secs) * time.Second
 }
 
-// Waited is how long the wait before was: half of what is due now, unless that can't grow any more.
-func (b Backoff) Waited() time.Duration {
-	if due := b.Interval(); due < b.last() {
-		return due / 2
-	}
-	return b.last()
-}
-
 // Slower is the wait after one that brought no news.
 func (b Backoff) Slower() Backoff {
 	b.Secs = int(min(2*b.Interval(), b.last()) / time.Second)
 	return b
 }
-
-// longestWait is how long looks that find nothing are not saved.
-const longestWait = time.Hour
 
 // looks says that the phase waits between looks.
 func (s *State) looks() bool {

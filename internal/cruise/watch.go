@@ -298,6 +298,7 @@ func (m *machine) ask() {
 		m.stay(StageAsk)
 		m.Ask = before
 	}
+	m.asked = false // without a request there is nothing to look at
 	m.waitSlower(m.Looks.Backoff.Interval())
 }
 

@@ -119,8 +119,8 @@ func (w *Watcher) tip(ctx context.Context, f Forge, repo, branch string, now boo
 	if branch == "" {
 		return "", nil
 	}
-	r := w.repo(repo)
-	if err := r.take(ctx); err != nil {
+	r, err := w.take(ctx, repo)
+	if err != nil {
 		return "", err
 	}
 	defer r.leave()

@@ -53,8 +53,8 @@ const ahead = 25
 // checks reads the checks of a phase's head. Those of other phases of the repository that wait for theirs are read with
 // them, the oldest first, so that these need not ask; one whose checks have changed is woken.
 func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forge.Checked, error) {
-	r := w.repo(in.Repo)
-	if err := r.take(ctx); err != nil {
+	r, err := w.take(ctx, in.Repo)
+	if err != nil {
 		return forge.Checked{}, err
 	}
 	defer r.leave()

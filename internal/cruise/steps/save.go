@@ -47,7 +47,7 @@ func (d *Doer) Save(ctx context.Context, in cruise.SaveIn) (cruise.Saved, error)
 	}
 	if rec.Ended && in.State.PR != nil {
 		// An end waits for no running look, which waits for a forge.
-		go d.Watch.Forget(in.State.Spec.Repo, in.State.PR.Number)
+		go d.Watch.Forget(context.WithoutCancel(ctx), in.State.Spec.Repo, in.State.PR.Number)
 	}
 	if err := d.show(ctx, in.Phase, was, in.State); err != nil {
 		d.log(ctx, in.Phase, "the copy of the state in its workspace is an older one: "+err.Error()) // nothing depends on it

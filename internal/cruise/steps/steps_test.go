@@ -118,7 +118,7 @@ func TestOneLookServesAllPhasesOfARepository(t *testing.T) {
 	if n := look("b", 2, ""); len(n.Comments) != 1 || len(f.asked) != 4 {
 		t.Errorf("b sees %+v after %d looks", n, len(f.asked))
 	}
-	w.Forget("/r", 1)
+	w.Forget(t.Context(), "/r", 1)
 	now = now.Add(5 * time.Second)
 	if look("b", 2, "m2"); len(f.asked[4]) != 1 {
 		t.Errorf("asked %+v", f.asked[4])

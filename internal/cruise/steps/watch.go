@@ -31,16 +31,6 @@ type watched struct {
 	checks map[int]*checking     // by pull request
 }
 
-// take waits until nobody looks, or the context ends: a forge may hang.
-func (r *watched) take(ctx context.Context) error {
-	select {
-	case r.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func (r *watched) leave() { <-r.turn }
 
 type watchedPhase struct {
@@ -60,12 +50,23 @@ func (p *watchedPhase) read() forge.Mark {
 }
 
 // Forget stops watching a phase that has ended.
-func (w *Watcher) Forget(repo string, pr int) {
+func (w *Watcher) Forget(ctx context.Context, repo string, pr int) {
+	if r, err := w.take(ctx, repo); err == nil {
+		defer r.leave()
+		delete(r.phases, pr)
+		delete(r.checks, pr)
+	}
+}
+
+// take waits until nobody looks at a repository, or the context ends: a forge may hang.
+func (w *Watcher) take(ctx context.Context, repo string) (*watched, error) {
 	r := w.repo(repo)
-	r.turn <- struct{}{}
-	defer r.leave()
-	delete(r.phases, pr)
-	delete(r.checks, pr)
+	select {
+	case r.turn <- struct{}{}:
+		return r, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (w *Watcher) repo(name string) *watched {
@@ -90,8 +91,8 @@ const (
 
 // look gives what is new for a phase since its mark.
 func (w *Watcher) look(ctx context.Context, f Forge, in cruise.LookIn) (forge.News, error) {
-	r := w.repo(in.Repo)
-	if err := r.take(ctx); err != nil {
+	r, err := w.take(ctx, in.Repo)
+	if err != nil {
 		return forge.News{}, err
 	}
 	defer r.leave()
