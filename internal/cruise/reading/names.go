@@ -10,10 +10,11 @@ import (
 	"github.com/cco-dev/cco/internal/safetext"
 )
 
-// Bounds of what a phase is called on the forge.
+// What a phase is called on the forge.
 const (
 	maxTitle  = 72
 	maxBranch = 50
+	noBranch  = "task" // of a task without a word that can be in one
 )
 
 // Metadata is what a phase is called.
@@ -102,9 +103,6 @@ func Above(branch string) (names []string) {
 	}
 	return names
 }
-
-// noBranch is the branch of a task without a word that can be in one.
-const noBranch = "task"
 
 // FallbackMetadata names a task by its own words, the same each time.
 func FallbackMetadata(task string) Metadata {

@@ -111,9 +111,6 @@ type tip struct {
 	at     time.Time
 }
 
-// tipFor is how long that counts for all phases of a repository.
-const tipFor = 30 * time.Second
-
 // tip says where a branch of a repository is.
 func (w *Watcher) tip(ctx context.Context, f Forge, repo, branch string, now bool) (string, error) {
 	if branch == "" {

@@ -47,9 +47,6 @@ type checking struct {
 	found  forge.Checked
 }
 
-// ahead is how many requests are read at once, at most: as many as cost one request on GitHub.
-const ahead = 25
-
 // checks reads the checks of a phase's head. Those of other phases of the repository that wait for theirs are read with
 // them, the oldest first, so that these need not ask; one whose checks have changed is woken.
 func (w *Watcher) checks(ctx context.Context, f Forge, in cruise.ChecksIn) (forge.Checked, error) {
@@ -110,6 +107,7 @@ func changes(was, is []forge.Check) (n int) {
 const (
 	rarely = 300 * time.Second // the longest wait of a phase
 	spares = 50
+	ahead  = 25 // requests are read at once, at most: as many as cost one request on GitHub
 )
 
 // due are the other requests whose checks are waited for, and will be asked for soon. What nobody has asked for in the

@@ -11,8 +11,10 @@ import (
 	"github.com/cco-dev/cco/internal/git"
 )
 
-// shownOfKind is how many findings of a kind the comment has.
-const shownOfKind = 10
+const (
+	shownOfKind  = 10          // findings that the comment has
+	settingsFile = ".cco.toml" // where a repository's settings stand
+)
 
 // examine looks at what came since a commit: what must not be pushed of it, and how large the whole change is and what
 // a person must know of it. Of a merge, what git would not have made of its parents counts.
@@ -76,9 +78,6 @@ func linesOf(g gate.Group, begin string, show func(words string) string) (list [
 	}
 	return list
 }
-
-// settingsFile is where a repository's settings stand.
-const settingsFile = ".cco.toml"
 
 // policy is the user's, as far as the repository does not want it stricter: by its settings in the commit that the
 // phase began with, which no agent of the phase has written.

@@ -87,6 +87,8 @@ const (
 	fresh = time.Second
 	// maxReady is how many comments are kept for a phase that does not look. One with more is read when it does.
 	maxReady = 50
+	// tipFor is how long it counts for all phases of a repository where a branch is.
+	tipFor = 30 * time.Second
 )
 
 // look gives what is new for a phase since its mark.
@@ -146,7 +148,8 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, pr int) error {
 		if n.Pull.State != "" {
 			p.pull = n.Pull
 		}
-		wake := n.Number != pr && worthWaking(n)
+		over := n.Pull.State == forge.Merged || n.Pull.State == forge.Closed
+		said := slices.ContainsFunc(n.Comments, func(c forge.Comment) bool { return !c.Own })
 		if n.Mark != p.read() || len(n.Comments) > 0 {
 			if p.ready != nil {
 				n.Comments = append(slices.Clone(p.ready.Comments), n.Comments...)
@@ -156,15 +159,9 @@ func (w *Watcher) poll(ctx context.Context, f Forge, r *watched, pr int) error {
 		if n.Number != pr && len(n.Comments) > maxReady {
 			delete(r.phases, n.Number)
 		}
-		if wake && w.Wake != nil && forge.Fence(ctx) == nil {
+		if n.Number != pr && (over || said) && w.Wake != nil && forge.Fence(ctx) == nil {
 			go w.Wake(p.id)
 		}
 	}
 	return nil
-}
-
-// worthWaking says whether the news are more than our own comments.
-func worthWaking(n forge.News) bool {
-	return n.Pull.State == forge.Merged || n.Pull.State == forge.Closed ||
-		slices.ContainsFunc(n.Comments, func(c forge.Comment) bool { return !c.Own })
 }
