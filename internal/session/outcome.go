@@ -76,7 +76,7 @@ func GoOnWith(v store.Session) string {
 // pending says how to make a stopped session go on; nil for any other session.
 func (s Looking) pending(rec store.Session, published inside.Result) error {
 	next := ""
-	if published.Head != rec.Base || published.Wip != "" {
+	if published.Head != "" && published.Head != rec.Base || published.Wip != "" {
 		next = "its work so far is kept: bring it with `cco box pull " + rec.ID + " --partial`\n"
 	}
 	words := rec.Reason

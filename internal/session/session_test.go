@@ -55,6 +55,10 @@ func TestWhatNobodyHasLookedAtIsNotCalledNothing(t *testing.T) {
 			t.Errorf("started %v: %v", started, err)
 		}
 	}
+	err := s.Failure(store.Session{ID: "0badcafe", State: store.Waiting, Base: "1234", Started: time.Now()})
+	if strings.Contains(err.Error(), "kept") {
+		t.Errorf("it is still at work: %v", err)
+	}
 }
 
 // Guards against half an order after a kill: nobody could go on with its session.
