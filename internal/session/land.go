@@ -26,7 +26,7 @@ func (a *arrival) examine(ctx context.Context) error {
 				"-m \"Rebase your work onto %s\"`", err, id, r.Base)
 		}
 		if err != nil {
-			return a.unchanged(id, err)
+			return a.unchanged(id, advised(err, id, a.pub))
 		}
 		r.Summary, err = a.q.CommitLines(ctx)
 		if err == nil && len(o.Only) == 0 { // what is chosen is looked at by itself

@@ -186,7 +186,7 @@ func (s HandOff) pull(ctx context.Context, rec store.Session, o PullOptions) (Pu
 	}
 	q, err := s.Quarantine(ctx, repo, rec, pub, o, s.QuarantineDir(rec.ID))
 	if err != nil {
-		return PullResult{}, s.unchanged(rec.ID, beyond(err, rec.ID, pub))
+		return PullResult{}, s.unchanged(rec.ID, advised(err, rec.ID, pub))
 	}
 	if q != nil {
 		defer func() { _ = q.Close() }()
@@ -237,14 +237,14 @@ func (s HandOff) Published(ctx context.Context, rec store.Session, noWip bool) (
 	return s.readResult(rec)
 }
 
-// beyond adds to an error about size which setting it is, and how to leave out uncommitted work.
-func beyond(err error, id string, pub inside.Result) error {
-	if no, ok := errors.AsType[*quarantine.RefusedError](err); !ok || no.Rule != quarantine.RuleTooLarge {
-		return err
+// advised adds to a refusal which setting it is about, and how to leave out uncommitted work.
+func advised(err error, id string, pub inside.Result) error {
+	no, ok := errors.AsType[*quarantine.RefusedError](err)
+	if ok && no.Rule == quarantine.RuleTooLarge {
+		err = fmt.Errorf("%w\nyour settings pull.max_blob and pull.max_bundle say how large a file and all of it may be", err)
 	}
-	err = fmt.Errorf("%w\nyour settings pull.max_blob and pull.max_bundle say how large a file and all of it may be", err)
-	if pub.Wip != "" {
-		err = fmt.Errorf("%w; `cco box pull %s --no-wip` leaves out what was not committed", err, id)
+	if ok && pub.Wip != "" {
+		err = fmt.Errorf("%w\n`cco box pull %s --no-wip` leaves out what was not committed", err, id)
 	}
 	return err
 }
