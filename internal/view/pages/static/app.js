@@ -293,7 +293,7 @@ function App() {
       <${Part} key=${path}>${shown}</${Part}>
     </div>
     <nav class="tabbar" aria-label="Pages, at hand">
-      ${tab('', 'inbox', 'Inbox')}
+      ${tab('', 'inbox', html`<span class="f">Inbox${badge}</span>`)}
       ${tab('new', 'plus', 'New')}
       ${tab('boxes', 'box', 'Boxes')}
       ${tab('money', 'money', 'Money')}

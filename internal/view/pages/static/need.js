@@ -90,12 +90,12 @@ export function Answer({n, then}) {
         return html`
           <${Field} words="Your answer" value=${text} set=${setText} />
           <div class="acts">
-            <${GoOn} of=${n} to=${to} fill=${empty} />
+            <${GoOn} of=${n} to=${to} />
             <${Act}
               path=${to + '/fix'}
               seen=${n.seen}
               body=${() => ({comment: text})}
-              fill=${!empty}
+              fill
               disabled=${empty}
               done=${() => setText('')}>
               Answer

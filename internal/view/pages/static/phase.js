@@ -320,7 +320,7 @@ export function Phase({id}) {
     <${GoOn}
       of=${p}
       to=${to}
-      fill=${!text.trim()}
+      fill=${!asks && !text.trim()}
       body=${() => ({more_cost: broke ? Number(more) || 0 : 0})}
       disabled=${broke && !(Number(more) > 0)}
       done=${done}
@@ -332,7 +332,7 @@ export function Phase({id}) {
       path=${to + '/fix'}
       seen=${p.seen}
       body=${() => (text.trim() ? {comment: text} : {})}
-      fill=${text.trim() !== ''}
+      fill=${asks || text.trim() !== ''}
       disabled=${asks && !text.trim()}
       done=${said}>
       ${button}
