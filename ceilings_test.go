@@ -12,7 +12,7 @@ import (
 )
 
 // everything is how many lines of Go there may be without tests.
-const everything = 113_300
+const everything = 113_000
 
 // ceilings are how many lines a package may have without tests, and without the packages below it: those that it has,
 // rounded up to the next hundred. A package of more than a thousand lines needs one. Who raises one says in the commit
@@ -45,7 +45,7 @@ var ceilings = map[string]int{
 	"internal/forge":             2000,
 	"internal/forge/forgetest":   2500,
 	"internal/forge/gitea":       1500,
-	"internal/forge/github":      1700,
+	"internal/forge/github":      1600,
 	"internal/forge/githubfake":  2600,
 	"internal/gate":              3700,
 	"internal/git":               4100,
