@@ -47,6 +47,23 @@ func (c *clocks) pass(d time.Duration, stirred, waiting, stays bool) error {
 	return nil
 }
 
+// asked is what was last written down of an agent's questions.
+type asked struct {
+	asks bool
+	text string
+}
+
+// note has a change written down, and at the next look again if that fails, as while a disk is full. An agent that
+// stays while it waits can put another question in the place of the first.
+func (q *asked) note(now asked, stays bool, write func() error) {
+	if now.asks == q.asks && (now.text == q.text || !stays) {
+		return
+	}
+	if write() == nil {
+		*q = now
+	}
+}
+
 // watch looks after the agent for as long as it runs: what it spends, how long it takes, whether it has a question. It
 // keeps the session in state waiting while there is one, and tells the user once for each.
 func (a *attempt) watch(ctx context.Context) (stop func()) {
@@ -55,7 +72,7 @@ func (a *attempt) watch(ctx context.Context) (stop func()) {
 	watching.Go(func() {
 		tick := time.NewTicker(watchTime)
 		defer tick.Stop()
-		waiting, question, last := false, "", time.Now()
+		waiting, known, last := false, asked{}, time.Now()
 		for {
 			select {
 			case <-ctx.Done():
@@ -73,46 +90,48 @@ func (a *attempt) watch(ctx context.Context) (stop func()) {
 				a.lookForRest(ctx, a.door.Busy())
 			}
 			text, asks := a.readQuestion()
-			// One that stays while it waits can put another question in the place of the first.
-			if asks != waiting || text != question && !a.resumable() {
-				waiting, question = asks, text
-				if rec, tell := a.setWaiting(ctx, asks, text); tell {
+			waiting = asks
+			known.note(asked{asks, text}, !a.resumable(), func() error {
+				rec, tell, err := a.setWaiting(ctx, asks, text)
+				if tell {
 					watching.Go(func() { a.notify(ctx, rec, a.order.OnWaiting) })
 				}
-			}
+				return err
+			})
 		}
 	})
 	return func() { cancel(); watching.Wait() }
 }
 
 // setWaiting records whether the agent waits for a person, and says whether to tell one.
-func (a *attempt) setWaiting(ctx context.Context, waiting bool, question string) (rec store.Session, tell bool) {
+func (a *attempt) setWaiting(ctx context.Context, waiting bool, question string) (rec store.Session, tell bool,
+	err error) {
 	a.mu.Lock()
 	a.asks = waiting
 	a.mu.Unlock()
 	if waiting && a.resumable() {
 		// It need not stay while a person thinks: the answer starts it again.
 		a.wrapUp(errAsked, askTime)
-		return rec, false
+		return rec, false, nil
 	}
-	state, asked := store.Running, time.Time{}
+	state, since := store.Running, time.Time{}
 	if waiting {
-		state, asked = store.Waiting, a.Now()
+		state, since = store.Waiting, a.Now()
 	}
-	rec, err := a.Store.UpdateSession(ctx, a.rec.ID, func(v *store.Session) error {
-		v.State, v.Question, v.Asked = state, question, asked
+	rec, err = a.Store.UpdateSession(ctx, a.rec.ID, func(v *store.Session) error {
+		v.State, v.Question, v.Asked = state, question, since
 		return nil
 	})
 	switch {
-	case err != nil: // the record is corrected when the session ends
-		return rec, false
+	case err != nil:
+		return rec, false, err
 	case waiting:
 		a.step("%s waits for an answer: see %s", a.rec.Agent, a.questionFile())
 	default:
 		a.recordRest(ctx)
 		a.step("%s goes on", a.rec.Agent)
 	}
-	return rec, waiting
+	return rec, waiting, nil
 }
 
 func (k *keeper) questionFile() string {

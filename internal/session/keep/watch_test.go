@@ -39,3 +39,32 @@ func TestClocksCountWhatIsTheAgents(t *testing.T) {
 		}
 	}
 }
+
+// Guards against an agent that waits for an answer of which nobody is told, because the disk was full for a moment.
+func TestAQuestionIsWrittenDownUntilThatSucceeds(t *testing.T) {
+	t.Parallel()
+	full := errors.New("the disk is full")
+	var known asked
+	for i, tt := range []struct {
+		now   asked
+		stays bool
+		fails error
+		want  bool // it is written down
+	}{
+		{now: asked{}},
+		{now: asked{true, "Red?"}, fails: full, want: true},
+		{now: asked{true, "Red?"}, want: true},
+		{now: asked{true, "Red?"}, stays: true},
+		{now: asked{true, "Blue?"}},
+		{now: asked{true, "Blue?"}, stays: true, want: true},
+		{now: asked{}, fails: full, want: true},
+		{now: asked{}, want: true},
+		{now: asked{}},
+	} {
+		written := false
+		known.note(tt.now, tt.stays, func() error { written = true; return tt.fails })
+		if written != tt.want {
+			t.Errorf("%d: %+v is written down: %v", i, tt.now, written)
+		}
+	}
+}
