@@ -169,8 +169,8 @@ func (a *Phases) runAll(ctx context.Context, commands [][]string, file string) e
 	return nil
 }
 
-// unit is the engine for systemd. Another engine may still run: it is tried again until that has ended. One that ended in
-// order was drained, and stays so.
+// unit is the engine for systemd. Another engine may still run: it is tried again until that has ended. One that ended
+// in order was drained, and stays so.
 func unit(self string, env []string) string {
 	var b strings.Builder
 	b.WriteString("[Unit]\nDescription=The engine of cco's phases\nStartLimitIntervalSec=0\n\n[Service]\n")
