@@ -25,12 +25,15 @@ func (c *Cage) agent() (roster.Row, bool) {
 	return roster.Row{}, false
 }
 
-// Look begins to find what a program sees of the user's home: what boxes see of it, and the program itself.
+// Look begins to find what a program sees of the user's home, so that it is known when Run needs it.
 func (c *Cage) Look() {
-	c.found = sync.OnceValue(func() *host.Shown {
-		return host.Open(c.User.Home, filepath.SplitList(c.User.Path), []string{c.Program})
-	})
+	c.found = sync.OnceValue(c.look)
 	go c.found()
+}
+
+// look finds what boxes see of the user's home, and the program itself.
+func (c *Cage) look() *host.Shown {
+	return host.Open(c.User.Home, filepath.SplitList(c.User.Path), []string{c.Program})
 }
 
 // toolchains are what a program sees of the user's home, with settings of git.
@@ -38,10 +41,11 @@ func (c *Cage) toolchains() *host.Shown {
 	if c.Alone {
 		return &host.Shown{}
 	}
-	if c.found == nil {
-		c.Look()
+	found := c.found
+	if found == nil {
+		found = c.look
 	}
-	s := *c.found()
+	s := *found()
 	if c.User.Git != nil {
 		s.Files = append(slices.Clone(s.Files), box.File{Path: ".gitconfig", Data: c.User.Git, Mode: 0o444})
 	}
