@@ -40,7 +40,9 @@ func newPlay(t *testing.T, life func(p *play, in Begin) (Sealed, error)) *play {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	p := &play{T: t, env: suite.NewTestWorkflowEnvironment(), key: testKey(t)}
-	p.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is no deadlock
+	// A busy machine is neither a deadlock nor an end.
+	p.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	p.env.SetTestTimeout(10 * time.Minute)
 	p.env.RegisterWorkflowWithOptions(p.key.supervise, workflow.RegisterOptions{Name: workflowName})
 	p.env.RegisterActivityWithOptions(func(_ context.Context, in Begin) (Sealed, error) {
 		p.mu.Lock()
