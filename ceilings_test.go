@@ -12,7 +12,7 @@ import (
 )
 
 // everything is how many lines of Go there may be without tests.
-const everything = 113_000
+const everything = 113_100
 
 // ceilings are how many lines a package may have without tests, and without the packages below it: those that it has,
 // rounded up to the next hundred. A package of more than a thousand lines needs one. Who raises one says in the commit

@@ -340,7 +340,8 @@ func (s *State) onward() {
 // temporary failures, but not if a person wants to get rid of the phase: its forge may be gone for good.
 func (m *machine) clean() {
 	for wait := firstWait; m.Workspace.Session != ""; wait = min(2*wait, troubleTop) {
-		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Head: m.Head.Commit, Force: m.Force, Delete: m.End == EndMerged || m.End == EndCleanup && m.Force})
+		_, failed := do(m, StepClose, CloseIn{Where: m.where(), Head: m.Head.Commit, Force: m.Force,
+			Delete: m.End == EndMerged || m.End == EndCleanup && m.Force})
 		if failed == nil {
 			break
 		}

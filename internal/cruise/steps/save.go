@@ -65,7 +65,8 @@ func Record(id string, st cruise.State, now time.Time) (store.Phase, error) {
 		ID: id, Repo: cmp.Or(st.Spec.Remote, st.Spec.Repo), Branch: st.Meta.Branch, Kind: string(st.Kind),
 		Stage: string(st.Stage),
 		Ended: st.Stage == cruise.StageEnded,
-		Title: cmp.Or(st.Meta.Title, reading.FallbackMetadata(st.Spec.Task).Title), Cost: st.Spent.Cost, Estimate: st.Spent.Estimate, Created: st.Started, Updated: now,
+		Title: cmp.Or(st.Meta.Title, reading.FallbackMetadata(st.Spec.Task).Title),
+		Cost:  st.Spent.Cost, Estimate: st.Spent.Estimate, Created: st.Started, Updated: now,
 		State: data,
 	}
 	if p.Created.IsZero() {
