@@ -77,6 +77,9 @@ func (b *browser) startsOne() {
 	}
 	before := count()
 	b.at("/")
+	b.press("Start") // with nothing to do, it leads to where that is said
+	b.sees("Say what is to be done")
+	b.until("the field has the focus", "document.activeElement.matches('textarea')")
 	b.types("What is to be done?", "Say hello")
 	b.until("start, twice", fmt.Sprintf("(e => e && !e.disabled && %s && (e.click(), e.click(), true))(%s)", calm,
 		button("Start", "")))

@@ -193,7 +193,7 @@ function Told() {
     <div role="status" class="told">
       ${t && html`
         <div class=${'toast' + (t.bad ? ' bad' : '')}>
-          <${Icon} of=${t.bad ? 'fail' : 'ready'} c=${t.bad ? '' : 'ok'} />
+          <${Icon} of=${t.bad ? 'fail' : t.ask ? 'ask' : 'ready'} c=${t.bad ? '' : t.ask ? 'warn' : 'ok'} />
           <div class="grow">
             <p>${t.says[0]}</p>
             ${t.says.length > 1 && html`

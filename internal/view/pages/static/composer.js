@@ -4,6 +4,7 @@ import {
   act,
   ask,
   told,
+  wants,
   calm,
   signal,
   state,
@@ -65,10 +66,14 @@ export function Composer({big, started}) {
     agents = d.agents || b?.agents[0] || '',
     budget = d.budget || b?.budget || 0,
     not = whyNot(b);
-  const may = b && repo && agents && d.text.trim();
+  const may = b && repo && agents;
   const start = async e => {
     e?.preventDefault();
     if (!may || under || !calm.value) return;
+    if (!d.text.trim()) {
+      wants(area.current, 'Say what is to be done');
+      return;
+    }
     under = true;
     setBusy(true);
     told.value = null;
@@ -118,7 +123,7 @@ export function Composer({big, started}) {
     <button
       type="submit"
       class=${'btn' + (big ? ' fill end' : '')}
-      disabled=${!may || busy}
+      disabled=${!b || Boolean(not) || busy}
       aria-disabled=${calm.value ? undefined : 'true'}
       data-act="/runs">
       Start
@@ -129,6 +134,7 @@ export function Composer({big, started}) {
       <form class="card compose" onSubmit=${start}>
         <label class="sr" for="task">What is to be done?</label>
         <textarea
+          ref=${area}
           id="task"
           rows="6"
           onKeyDown=${send}
@@ -222,7 +228,7 @@ export function Begin({first, started}) {
       </div>
       <${Composer} big started=${started} />
       <${Samples} />
-      <section>
+      <section class="dk">
         <h2>From a terminal</h2>
         <div class="cmd f">
           <code class="cut">cco run plan.md</code>

@@ -326,8 +326,15 @@ startle(1000);
 // coded shows what stands between two marks of code as such.
 const coded = text => text.split('`').map((x, i) => (i % 2 ? html`<code>${x}</code>` : x));
 
+// wants is for a button whose field is empty: it leads into the field, and says what goes there.
+export function wants(field, words) {
+  field?.focus();
+  told.value = {ask: true, says: [words]};
+}
+
 // Act is a button that does something and never does it twice. What came of it, or why it was refused, stands in the
 // frame of the page, since the button is often gone by then. With sure it asks once more: sure says what will be done.
+// With first, that is done instead: something is still to be said.
 export function Act({
   path,
   body,
@@ -340,6 +347,7 @@ export function Act({
   yes = 'Yes, do it',
   done,
   disabled,
+  first,
   onRefused,
   label,
   hint,
@@ -363,10 +371,10 @@ export function Act({
     setBusy(false);
   };
   const press = () => {
-    if (calm.value) {
-      if (sure) box.current.showModal();
-      else go();
-    }
+    if (!calm.value) return;
+    if (first) first();
+    else if (sure) box.current.showModal();
+    else go();
   };
   const kind = [fill ? 'fill' : quiet ? 'q' : '', danger ? 'red' : '', icon ? 'ic' : ''].join(' ');
   return html`

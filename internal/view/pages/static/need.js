@@ -1,6 +1,7 @@
 // What gets something that waits further: an answer, a limit, consent, a way on. It stands beside a row and in
 // a session.
-import {html, state, useState, Words, Choices, Act, GoOn, Danger, Icon, Path, count, subject} from '/assets/lib.js';
+import {html, state, useState, useRef, wants, Words, Choices, Act, GoOn, Danger, Icon} from '/assets/lib.js';
+import {Path, count, subject} from '/assets/lib.js';
 
 // kinds say of each kind of need which group of the inbox it is in, its sign, what it is called and what a row offers.
 export const kinds = {
@@ -35,10 +36,15 @@ export const toOf = n =>
 export const apiOf = n => (n.of === 'phase' ? '/phases/' : '/sessions/') + subject(n);
 export const needOf = id => state.value && state.value.needs.find(n => n.id === id);
 
-export const Field = ({words, value, set, rows = 3}) => html`
+export const Field = ({words, value, set, rows = 3, at}) => html`
   <label class="blk">
     <span class="sr">${words}</span>
-    <textarea rows=${rows} placeholder=${words} value=${value} onInput=${e => set(e.target.value)}></textarea>
+    <textarea
+      ref=${at}
+      rows=${rows}
+      placeholder=${words}
+      value=${value}
+      onInput=${e => set(e.target.value)}></textarea>
   </label>
 `;
 export const Findings = ({of}) => html`
@@ -81,14 +87,15 @@ export function nextOf(s, n, live) {
 // another.
 export function Answer({n, then}) {
   const [text, setText] = useState(''),
-    [limit, setLimit] = useState('');
+    [limit, setLimit] = useState(''),
+    field = useRef(null);
   const to = apiOf(n),
-    empty = !text.trim();
+    first = !text.trim() && (() => wants(field.current, 'Say your answer'));
   switch (n.kind) {
     case 'answer':
       if (n.of === 'phase')
         return html`
-          <${Field} words="Your answer" value=${text} set=${setText} />
+          <${Field} words="Your answer" value=${text} set=${setText} at=${field} />
           <div class="acts">
             <${GoOn} of=${n} to=${to} />
             <${Act}
@@ -96,7 +103,7 @@ export function Answer({n, then}) {
               seen=${n.seen}
               body=${() => ({comment: text})}
               fill
-              disabled=${empty}
+              first=${first}
               done=${() => setText('')}>
               Answer
             </${Act}>
@@ -104,14 +111,14 @@ export function Answer({n, then}) {
         `;
       return html`
         <${Choices} of=${n.words} pick=${setText} />
-        <${Field} words="Your answer" value=${text} set=${setText} />
+        <${Field} words="Your answer" value=${text} set=${setText} at=${field} />
         <div class="acts">
           <${Act}
             path=${to + '/answer'}
             seen=${n.seen}
             body=${() => ({text})}
             fill
-            disabled=${empty}
+            first=${first}
             done=${() => setText('')}>
             Answer
           </${Act}>
@@ -128,6 +135,7 @@ export function Answer({n, then}) {
               <input
                 class="in num"
                 inputmode="decimal"
+                ref=${field}
                 value=${limit}
                 onInput=${e => setLimit(e.target.value)}
               />
@@ -138,7 +146,7 @@ export function Answer({n, then}) {
             seen=${n.seen}
             fill
             body=${() => (tok ? {max_tokens: Number(limit) || 0} : {max_cost: Number(limit) || 0})}
-            disabled=${!today && !(Number(limit) > 0)}>
+            first=${!today && !(Number(limit) > 0) && (() => wants(field.current, 'Say how much'))}>
             ${today ? 'Go on' : 'Raise it'}
           </${Act}>
           ${today && html`

@@ -2,6 +2,7 @@
 import {
   html,
   useAsk,
+  useRef,
   useState,
   useTitle,
   state,
@@ -27,6 +28,7 @@ import {
   clock,
   money,
   short,
+  wants,
 } from '/assets/app.js';
 import {Field} from '/assets/need.js';
 
@@ -270,7 +272,8 @@ export function Phase({id}) {
   const {v: got, e} = useAsk('/phases/' + id, (mark ? mark.updated + mark.stage : '') + again),
     [kept, keep] = useState(null);
   const [text, setText] = useState(''),
-    [more, setMore] = useState('');
+    [more, setMore] = useState(''),
+    field = useRef(null);
   if (got && kept !== got) keep(got);
   const p = got || kept;
   useTitle(p ? p.title : 'Phase ' + id);
@@ -327,13 +330,13 @@ export function Phase({id}) {
     />
   `;
   const answer = (words, button) => html`
-    <${Field} words=${words} value=${text} set=${setText} rows=${1} />
+    <${Field} words=${words} value=${text} set=${setText} rows=${1} at=${field} />
     <${Act}
       path=${to + '/fix'}
       seen=${p.seen}
       body=${() => (text.trim() ? {comment: text} : {})}
       fill=${asks || text.trim() !== ''}
-      disabled=${asks && !text.trim()}
+      first=${asks && !text.trim() && (() => wants(field.current, 'Say your answer'))}
       done=${said}>
       ${button}
     </${Act}>

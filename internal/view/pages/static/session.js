@@ -28,6 +28,7 @@ import {
   now,
   span,
   dollars,
+  wants,
 } from '/assets/app.js';
 import {Frame, Details} from '/assets/head.js';
 import {Field, Answer} from '/assets/need.js';
@@ -571,12 +572,14 @@ function Say({s, done, heard}) {
     to = '/sessions/' + s.id,
     asks = s.question,
     empty = !text.trim(),
+    field = useRef(null),
+    first = empty && (() => wants(field.current, asks ? 'Say your answer' : 'Say something')),
     sent = () => {
       setText('');
       done();
     };
   const line = (words, button) => html`
-    <${Field} words=${words} value=${text} set=${setText} rows=${1} />
+    <${Field} words=${words} value=${text} set=${setText} rows=${1} at=${field} />
     ${button}
   `;
   if (asks)
@@ -596,7 +599,7 @@ function Say({s, done, heard}) {
               seen=${s.seen}
               body=${() => ({text})}
               fill
-              disabled=${empty}
+              first=${first}
               done=${sent}>
               Answer
             </${Act}>`,
@@ -619,7 +622,7 @@ function Say({s, done, heard}) {
     return s.terminal ? (
       line(
         'Say something to ' + s.agent,
-        html`<${Act} path=${to + '/say'} seen=${s.seen} body=${() => ({text})} fill disabled=${empty} done=${sent}>
+        html`<${Act} path=${to + '/say'} seen=${s.seen} body=${() => ({text})} fill first=${first} done=${sent}>
           Send
         </${Act}>`,
       )
