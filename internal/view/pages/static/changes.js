@@ -40,6 +40,10 @@ const locks = ['go.sum', 'package-lock.json', 'yarn.lock', 'pnpm-lock.yaml', 'Ca
 const generated = f => locks.includes(base(f.path)) || /\.(min\.(js|css)|snap|pb\.go)$/.test(f.path);
 const long = f => f.added + f.deleted > 400;
 
+// Wanted is what somebody says who consents to all of a kind.
+const Wanted = ({g}) =>
+  g.count > 1 ? `I have read all ${g.count} of ${g.kind} and want them` : 'I have read it and want it';
+
 // Found is what the gate says, with the consent that it needs in it.
 function Found({f, g, took, take, left, leave}) {
   const asks = g && g.response !== 'tell' && take;
@@ -57,9 +61,7 @@ function Found({f, g, took, take, left, leave}) {
         <p class="f wrap">
           <label class="f grow">
             <input type="checkbox" checked=${took} onChange=${e => take(f.kind, e.target.checked)} />
-            ${g.count > 1
-              ? `I have read all ${g.count} of ${f.kind} and want them`
-              : 'I have read it and want it'}
+            <${Wanted} g=${g} />
           </label>
           ${!took && html`
             <button type="button" class="btn q" aria-pressed=${left} onClick=${() => leave(!left)}>
@@ -344,6 +346,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
     may = !c.pulled && !commit && !s.live;
   const asks = c.pulled ? [] : c.groups.filter(g => g.response !== 'tell'),
     has = (f, g) => foundIn(f).some(x => x.kind === g.kind),
+    below = g => c.files.reduce((n, f) => n + foundIn(f).filter(x => x.kind === g.kind).length, 0) >= g.count,
     open1 = asks.filter(g => !took.includes(g.kind)), // without consent: their files are not taken by themselves
     taken = f => picks[f.path] ?? !open1.some(g => has(f, g)),
     decided = g => c.files.some(f => has(f, g)) && c.files.every(f => !has(f, g) || picks[f.path] === false),
@@ -518,7 +521,7 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
         ${c.groups.length > 0 && html`
           <details
             class="gate card"
-            open=${asks.length > 0 || c.groups.some(g => !c.files.some(f => foundIn(f).some(x => x.kind === g.kind)))}>
+            open=${asks.length > 0 || c.groups.some(g => !below(g))}>
             <summary class="f">
               <${Icon} of="right" c="fold" />
               <h2>What you must know</h2>
@@ -527,37 +530,40 @@ function Review({id, s, c, commit, setCommit, only, setOnly, reload}) {
             <ul>
               ${c.groups.map(g => html`
                 <li key=${g.kind} class="f wrap">
-                  ${may && g.response !== 'tell' ? html`
-                    <label class="f grow">
+                  <details class="grow" open=${!below(g)}>
+                    <summary class="f">
+                      <span class="pill"><${Danger} of=${g.danger} n=${g.count > 1 ? g.count : 0} /></span>
+                      <b class="cut">${g.says}</b>
+                      <span class="m s cut dk">${g.findings[0]}</span>
+                      <${Icon} of="right" c="fold m end" />
+                      ${g.response === 'refuse' && html`<span class="m s n dk">refused by your settings</span>`}
+                    </summary>
+                    <p class="m s">
+                      ${g.kind}
+                      ${g.response === 'tell'
+                        ? ''
+                        : g.response === 'ask'
+                          ? ', needs consent'
+                          : ', refused by your settings'}
+                    </p>
+                    <ul class="mono m">
+                      ${g.findings.map((x, i) => html`
+                        <li key=${i} class="any pre">${x}</li>
+                      `)}
+                      ${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}
+                    </ul>
+                  </details>
+                  ${may && g.response !== 'tell' && html`
+                    <label class="f">
                       <input
                         type="checkbox"
                         data-consent
                         checked=${took.includes(g.kind)}
                         onChange=${e => consent(g.kind, e.target.checked)}
                       />
-                      <${Danger} of=${g.danger} n=${g.count} />
-                      <b>${g.says}</b>
+                      <span><${Wanted} g=${g} /><span class="sr">: ${g.says}</span></span>
                     </label>
-                  ` : html`
-                    <span class="f grow">
-                      <${Danger} of=${g.danger} n=${g.count} />
-                      <b>${g.says}</b>
-                    </span>
                   `}
-                  <span class="m s">
-                    ${g.kind}
-                    ${g.response === 'tell'
-                      ? ''
-                      : g.response === 'ask'
-                        ? ', needs consent'
-                        : ', refused by your settings'}
-                  </span>
-                  <ul class="mono m">
-                    ${g.findings.map((x, i) => html`
-                      <li key=${i} class="any pre">${x}</li>
-                    `)}
-                    ${g.count > g.findings.length && html`<li>and ${g.count - g.findings.length} more</li>`}
-                  </ul>
                 </li>
               `)}
             </ul>
