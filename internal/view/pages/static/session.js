@@ -25,8 +25,8 @@ import {
   plainly,
   hue,
   none,
-  now,
   span,
+  titleOf,
   dollars,
   wants,
 } from '/assets/app.js';
@@ -142,7 +142,7 @@ function turnsOf(items) {
 
 const took = (a, b) => {
   const ms = new Date(b) - new Date(a);
-  return ms >= 0 ? (ms < 60000 ? (ms / 1000).toFixed(1) + ' s' : span(ms)) : '';
+  return ms >= 0 ? (ms < 10000 ? (ms / 1000).toFixed(1) + ' s' : span(ms)) : '';
 };
 function Call({i}) {
   const r = i.result;
@@ -323,7 +323,7 @@ function One({i}) {
 // A turn that began with what a person said has that under a head of its own.
 function Turn({t, n, agent, runs}) {
   const isPrompt = p => p.list[0].kind === 'prompt',
-    at = html`<time class="m s end" datetime=${t.at}>${clock(t.at)}</time>`,
+    at = when => html`<time class="m s end" datetime=${when}>${clock(when)}</time>`,
     asked = t.parts.filter(isPrompt),
     did = t.parts.filter(p => !isPrompt(p)),
     spent = [n && 'turn ' + n, t.over && took(t.at, t.end), t.spent && money(t.spent)];
@@ -333,7 +333,7 @@ function Turn({t, n, agent, runs}) {
         <header>
           <span class="dot"></span>
           <b>You</b>
-          ${at}
+          ${at(t.at)}
         </header>
         <${Parts} of=${asked} />
       `}
@@ -342,15 +342,15 @@ function Turn({t, n, agent, runs}) {
           <span class=${'dot ' + hue(agent)}></span>
           <b>${agent}</b>
           <span class="m s">${spent.filter(Boolean).join(' · ')}</span>
-          ${!asked.length && at}
+          ${at(did[0].list[0].at)}
         </header>
         <${Parts} of=${did} runs=${runs && !t.over} />
       `}
     </section>
   `;
 }
-// stepsOf makes steps of what commands printed. A script says when a task of its plan begins, and what came of it; what
-// another agent prints is only printed.
+// stepsOf makes steps of what commands printed. A script, of which its title is given, says when a task of its plan
+// begins, and what came of it; what another agent prints is only printed.
 const mark = '==> ';
 function stepsOf(list) {
   const steps = [];
@@ -358,7 +358,7 @@ function stepsOf(list) {
     const says = script && text.startsWith(mark) ? text.slice(mark.length) : '',
       last = steps.at(-1);
     if (last && says.startsWith(last.title + ': ')) last.came = says.slice(last.title.length + 2);
-    else if (says) steps.push({key: id, at, title: says, lines: []});
+    else if (says) steps.push({key: id, at, title: says, short: says === 'Task 1: ' + script && 'Task 1', lines: []});
     else if (last && !last.came) last.lines.push(text);
     else steps.push({key: id, at, title: '', lines: [text]});
     steps.at(-1).end = at;
@@ -374,11 +374,11 @@ function Step({of, runs}) {
     <section class=${'printed' + (long && !whole ? ' end0' : '')}>
       <p class="f s m">
         <${Icon} of=${runs ? 'run' : of.came ? 'done' : 'gone'} c=${runs ? 'acc' : of.came ? 'ok' : ''} />
-        <b class="cut">${of.title || 'Output'}</b>
+        <b class="cut" title=${of.title}>${of.short || of.title || 'Output'}</b>
         ${of.came && html`<span class="cut dk">${of.came}</span>`}
         <span class="end n">
           ${long && html`<span class="dk">${count(n, 'line')}, </span>`}
-          ${took(of.at, of.end)}
+          ${runs ? span(new Date(of.end) - new Date(of.at)) : took(of.at, of.end)}
         </span>
         ${long && html`
           <button type="button" class="btn q" onClick=${() => show(!whole)}>
@@ -629,11 +629,9 @@ function Say({s, done, heard}) {
     ) : html`
       <p class="f working">
         <span class="dot acc"></span>
-        <b>Working</b>
-        <span class="m s cut">
-          ${heard && now.value - new Date(heard) > 10000
-            ? html`Nothing said for <${Ago} at=${heard} />.`
-            : 'You can reply when it has ended.'}
+        <span class="cut">
+          Working${heard && html`, last line <${Ago} at=${heard} /> ago`}.
+          <span class="m">${' '}You can reply when it ends.</span>
         </span>
       </p>
     `;
@@ -702,7 +700,7 @@ export function Session({id}) {
       ${(s, done) => {
         const asked = s.question && w.items.findLast(i => i.kind === 'question'),
           // What commands print.
-          said = i => (s.agent === 'script' && i.kind === 'words' ? {...i, kind: 'line', script: true} : i),
+          said = i => (s.agent === 'script' && i.kind === 'words' ? {...i, kind: 'line', script: titleOf(s)} : i),
           turns = turnsOf(w.items.filter(i => i !== asked && shows[filter](i)).map(said)),
           quiet = w.read && !w.first && filter === 'all' && turns.every(x => x.parts.every(p => p.kind === 'sys'));
         return html`
