@@ -11,10 +11,10 @@ func boxPages(b *browser) {
 	b.at("/boxes")
 	b.sees("cco-sandbox")
 	b.sees("refused.example")
-	b.press("Allow…")
+	b.press("Allow")
 	b.sees("Allow refused.example?")
 	b.press("Yes, allow")
-	b.until("allowed", "[...document.querySelectorAll('.allowed b')].some(e => e.innerText === 'refused.example')")
+	b.until("allowed", "[...document.querySelectorAll('.allowed .blk')].some(e => e.innerText === 'refused.example')")
 	if out := b.r.Run("cco", "box", "net", "list"); !strings.Contains(out, "refused.example") {
 		b.t.Errorf("the box may reach %s", out)
 	}

@@ -206,24 +206,30 @@ function Box({name, b, done}) {
         </section>
       </div>
       <div class="stack l">
-        <aside class="card" aria-label="Layers">
-          <h2>Layers</h2>
-          <ul class="sect lays">
-            ${s.layers.map(l => html`
-              <li key=${l.name}>
-                <${Icon}
-                  of=${l.active ? 'done' : 'held'}
-                  c=${l.active ? 'ok' : 'warn'}
-                  label=${l.active ? 'holds' : 'does not hold'}
-                />
-                <span class="any">
-                  <b>${l.name}</b>
-                  <span class="m s blk">${roundly(l.detail)}</span>
-                  ${!l.active && l.mend && html`<span class="s blk">What mends it: ${l.mend}</span>`}
-                </span>
-              </li>
-            `)}
-          </ul>
+        <aside aria-label="Layers">
+          <details class="card" open=${innerWidth > 760 || !good}>
+            <summary class="f">
+              <${Icon} of="right" c="fold" />
+              <h2>Layers</h2>
+              <span class="m s">${hold} of ${all} hold</span>
+            </summary>
+            <ul class="sect lays">
+              ${s.layers.map(l => html`
+                <li key=${l.name}>
+                  <${Icon}
+                    of=${l.active ? 'done' : 'held'}
+                    c=${l.active ? 'ok' : 'warn'}
+                    label=${l.active ? 'holds' : 'does not hold'}
+                  />
+                  <span class="any">
+                    <b>${l.name}</b>
+                    <span class="m s blk">${roundly(l.detail)}</span>
+                    ${!l.active && l.mend && html`<span class="s blk">What mends it: ${l.mend}</span>`}
+                  </span>
+                </li>
+              `)}
+            </ul>
+          </details>
         </aside>
       </div>
     </div>

@@ -24,7 +24,8 @@ export const Host = ({of: whole}) => {
   `;
 };
 export function Left({list, title = 'What left'}) {
-  const sum = list.reduce((n, l) => n + Math.max(0, l.out), 0);
+  const sum = list.reduce((n, l) => n + Math.max(0, l.out), 0),
+    most = [...list].sort((a, b) => b.out - a.out);
   return html`
     <section class="card">
       <h2 class="f">
@@ -44,7 +45,7 @@ export function Left({list, title = 'What left'}) {
             </tr>
           </thead>
           <tbody>
-            ${list.map(r => html`
+            ${most.map(r => html`
               <tr key=${r.host + r.rule}>
                 <td><${Host} of=${r.host} /></td>
                 <td class="m dk"><span class="cut blk">${r.rule}</span></td>
@@ -96,12 +97,11 @@ export function Refused({list, box, caution, done}) {
                       path=${to}
                       body=${{host: r.allow}}
                       danger
-                      quiet
                       sure=${`Allow ${r.allow}? ${caution}`}
                       yes="Yes, allow"
                       label=${'Allow ' + r.allow}
                       done=${done}>
-                      Allow…
+                      Allow
                     </${Act}>
                   `}
                 </td>
@@ -142,14 +142,14 @@ export function MayLeave({list}) {
       <ul class="sect allowed">
         ${hosts.map(([host, of]) => html`
           <li key=${host}>
-            <b class="blk any">${host}</b>
+            <span class="blk any">${host}</span>
             <span class="m s">${whose(of)}</span>
           </li>
         `)}
         ${!hosts.length && html`<li class="m">Nothing.</li>`}
       </ul>
       ${hosts.some(([, of]) => of.models.length) && html`
-        <p class="sect m s foot">Your keys of models are added on the way.</p>
+        <p class="sect m s foot">cco adds your API keys outside the box.</p>
       `}
     </aside>
   `;
