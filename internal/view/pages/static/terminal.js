@@ -1,5 +1,5 @@
 // The terminal of a session. It can be looked at; a button takes the keyboard, and one page has it at a time.
-import {html, useEffect, useRef, useState, lost, act, calm, Empty} from '/assets/app.js';
+import {html, useEffect, useRef, useState, lost, act, calm, Empty, Icon} from '/assets/app.js';
 import {Frame} from '/assets/head.js';
 
 // xterm.js inserts styles, which the page's policy allows with the nonce of this answer alone.
@@ -40,10 +40,10 @@ export function Terminal({id}) {
 const keys = [
   ['Esc', '\x1b'],
   ['Tab', '\t'],
-  ['↑', '\x1b[A'],
-  ['↓', '\x1b[B'],
-  ['←', '\x1b[D'],
-  ['→', '\x1b[C'],
+  ['Up', '\x1b[A', 'up'],
+  ['Down', '\x1b[B', 'down'],
+  ['Left', '\x1b[D', 'left'],
+  ['Right', '\x1b[C', 'right'],
 ];
 
 // What a program draws with has Primer's dark colours: a terminal is dark.
@@ -145,7 +145,7 @@ function Screen({id}) {
       const w = screen.clientWidth / t.cols,
         h = screen.clientHeight / t.rows;
       if (!(w > 0 && h > 0)) return;
-      const cols = Math.min(200, Math.max(20, Math.floor((el.current.clientWidth - 20) / w))),
+      const cols = Math.min(200, Math.max(20, Math.floor((t.element.clientWidth - 4) / w))),
         rows = Math.max(5, Math.floor((el.current.clientHeight - 16) / h));
       if (cols !== t.cols || rows !== t.rows) say({cols, rows});
     };
@@ -159,6 +159,7 @@ function Screen({id}) {
         fontSize: innerWidth < 761 ? 12 : 13,
         linkHandler: {activate() {}},
         lineHeight: 1.2,
+        fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
         theme: colours,
       }));
       t.open(el.current);
@@ -213,7 +214,7 @@ function Screen({id}) {
           `}
         </span>
         ${writes ? html`
-          <span class="m s dk"><kbd>Shift</kbd> <kbd>Esc</kbd> leaves the screen</span>
+          <span class="m s dk f"><kbd>Shift</kbd><kbd>Esc</kbd>leaves the screen</span>
         ` : html`
           <button
             type="button"
@@ -241,8 +242,10 @@ function Screen({id}) {
             }}>
             Ctrl
           </button>
-          ${keys.slice(1).map(([n, d]) => html`
-            <button type="button" class="btn" key=${n} onClick=${() => send(d)}>${n}</button>
+          ${keys.slice(1).map(([n, d, icon]) => html`
+            <button type="button" class="btn" key=${n} aria-label=${icon && n} onClick=${() => send(d)}>
+              ${icon ? html`<${Icon} of=${icon} />` : n}
+            </button>
           `)}
         </div>
       `}
