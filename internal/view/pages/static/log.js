@@ -210,18 +210,19 @@ export function Gone({id}) {
     st = state.value,
     deeds = v ? deedsOf(v).filter(d => d.on === id && d.result !== 'asked') : [],
     thrown = deeds.find(d => d.what === 'throw away' && /^done/.test(d.result)),
-    lately = st ? [...st.live, ...st.recent].slice(0, 6) : [],
+    all = st ? [...st.live, ...st.recent] : [],
+    first = st ? st.needs.map(n => all.find(s => s.id === n.id)).filter(Boolean) : [], // what waits for somebody
+    lately = [...new Set([...first, ...all])].slice(0, 6),
     restore = 'cco box restore ' + id;
   return html`
     <main id="main" tabindex="-1" class="page mid stack l gone">
       <section>
-        <${Icon} of="search" c="xl m" />
-        <h1>
+        <h1 class="any">
           ${!id
             ? 'No page has this address'
             : thrown
               ? 'This session was thrown away'
-              : 'No session has this name'}
+              : `No session ${id}`}
         </h1>
         <p class="m">
           ${!id
@@ -264,7 +265,7 @@ export function Gone({id}) {
                   <a href=${'/session/' + s.id}>
                     <${Icon} of=${icon} c=${hue} label=${says} />
                     <span class="cut"><bdi>${titleOf(s)}</bdi></span>
-                    <span class="m s cut dk">${says[0].toUpperCase() + says.slice(1)}</span>
+                    <span class="m s cut">${says[0].toUpperCase() + says.slice(1)}</span>
                     <span class="m s cut dk">${base(s.repo)} · ${s.branch}</span>
                     <span class="m s n"><${Ago} at=${live ? s.started : s.finished} /></span>
                   </a>

@@ -57,7 +57,8 @@ export const Findings = ({of}) => html`
             ${i ? html`<span></span>` : html`<${Danger} of=${g.response === 'refuse' ? 'high' : g.danger} />`}
             <span class="grow">
               ${!i && html`<b>${g.says}</b>`}
-              <span class="mono m blk any">${rest.length ? where + ': ' + rest.join(': ') : where}</span>
+              ${rest.length > 0 && html`<span class="mono m blk cut" title=${where}>${where}</span>`}
+              <span class="m blk any">${rest.length ? rest.join(': ') : where}</span>
             </span>
           </li>
         `;
