@@ -205,7 +205,7 @@ function Box({name, b, done}) {
           `}
         </section>
       </div>
-      <div class="stack l">
+      <div class="stack l lead">
         <aside aria-label="Layers">
           <details class="card" open=${innerWidth > 760 || !good}>
             <summary class="f">
